@@ -24,9 +24,11 @@ extension StreamFiles {
         case look(Int, [String])
         /// Carry out a step for files that are being removed: `stepped`.
         case remove(RemovalStep, [CatalogFile])
-        /// Remove what remains of sessions that are over and have no stream files, if files of theirs were removed before;
-        /// `onlyUploaded`, if all of these had been uploaded: `removedRemains`.
-        case removeRemains([SessionIdentifier], onlyUploaded: Bool)
+        /// Take from `recordings` what remains of sessions that are over and have no stream files, if files of theirs were removed
+        /// before; `onlyUploaded`, if all of these had been uploaded: `retiredRemains`.
+        case retireRemains([SessionIdentifier], onlyUploaded: Bool)
+        /// Publish all events so far, then remove what was retired of these sessions: `erasedRemains`.
+        case eraseRemains([SessionIdentifier])
         /// List the sessions: `listed`.
         case listSessions
         /// Make the catalog have what a session's directory has: `compared`. If nothing else uses the catalog yet, at once.

@@ -21,13 +21,13 @@ extension StreamFiles {
         package let sessions: [SessionIdentifier]
         /// Whether there is anything where recordings are.
         package let hasRecordings: Bool
-        /// Sessions whose removal was interrupted, and is complete now.
-        package let removed: [SessionIdentifier]
+        /// Sessions that were retired and are not erased: their removal was interrupted.
+        package let retired: [SessionIdentifier]
 
-        package init(sessions: [SessionIdentifier], hasRecordings: Bool, removed: [SessionIdentifier] = []) {
+        package init(sessions: [SessionIdentifier], hasRecordings: Bool, retired: [SessionIdentifier] = []) {
             self.sessions = sessions
             self.hasRecordings = hasRecordings
-            self.removed = removed
+            self.retired = retired
         }
     }
 
@@ -87,7 +87,7 @@ extension StreamFiles {
             comparison = nil
             note(error)
         case .success(let list):
-            for session in list.removed { noteRemoved(session, bytes: nil, at: now) }
+            if !isDryRun { erase(list.retired.map { ($0, nil) }, at: now) }
             let known = catalog.sessions
             if list.sessions.isEmpty, !known.isEmpty, !list.hasRecordings {
                 // A disk that is not mounted must not let every mark be forgotten.

@@ -20,7 +20,9 @@ extension StreamFiles {
         case idle
         /// It waits for its turn, or removes files.
         case removing
-        case removingRemains
+        case retiringRemains
+        /// Stuck as long as nothing was erased.
+        case erasingRemains(isStuck: Bool)
         /// Whether it was of use is found out by a look at the disk.
         case judging(isStuck: Bool)
     }
@@ -187,8 +189,8 @@ extension StreamFiles {
         cleanUp = .idle
         guard isFull else { return }
         guard isStuck else { return cleanUpIfDue(at: now) }
-        if settings.whenFull != .nothing, removeRemains() {
-            cleanUp = .removingRemains
+        if settings.whenFull != .nothing, retireRemains() {
+            cleanUp = .retiringRemains
             return
         }
         // What could not be removed now will hardly be a second later.
@@ -467,8 +469,15 @@ extension StreamFiles {
         case .whenFull:
             if let error = removal.error { note(error) }
             if !done.isEmpty { log(.notice, "cleaned up", ["files": "\(done.count)"]) }
-            // One that made way for a request is not stuck.
-            cleanUp = .judging(isStuck: done.isEmpty && removals.isEmpty)
+            if let error = removal.error, error.code != .noSpace {
+                // Whether stream files may go is unknown, so what remains of sessions must not go in their place. With no space
+                // for the ledger it may: it needs none, and makes some.
+                cleanUp = .idle
+                cleanUpAt = now.monotonic + Self.retryInterval
+            } else {
+                // One that made way for a request is not stuck.
+                cleanUp = .judging(isStuck: done.isEmpty && removals.isEmpty)
+            }
             emit(.restoreReserve)
             emit(.lookAtDisk)
         }

@@ -90,6 +90,9 @@ package final class StreamFiles: ProgramCore {
     /// What remains of sessions that are over, and which of them must not go.
     var remains: [SessionIdentifier: SessionRemains] = [:]
     var keptRemains: Set<SessionIdentifier> = []
+    /// Sessions that are being erased; and those whose removal was published, until they are erased.
+    var erasingRemains: Set<SessionIdentifier> = []
+    var publishedRemains: Set<SessionIdentifier> = []
 
     // The disk
     /// Logs that were being written when somebody looked last. Look before a request that names a log.

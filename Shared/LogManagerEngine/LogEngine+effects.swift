@@ -18,7 +18,7 @@ extension LogEngine {
         switch effect {
         case .look: .looks
         case .listSessions, .compare: .scans
-        case .remove, .removeRemains: .removals
+        case .remove, .retireRemains, .eraseRemains: .removals
         default: nil
         }
     }
@@ -32,18 +32,22 @@ extension LogEngine {
             core.looked(number, looks, at: now)
         case .remove(let step, let files):
             core.stepped(await worker.run { $0.carryOut(step, for: files) }, at: now)
-        case .removeRemains(let sessions, let onlyUploaded):
+        case .retireRemains(let sessions, let onlyUploaded):
             let outcomes = await worker.run { folder in
-                sessions.map { ($0, folder.removeRemains(of: $0, onlyUploaded: onlyUploaded)) }
+                sessions.map { ($0, folder.retireRemains(of: $0, onlyUploaded: onlyUploaded)) }
             }
-            core.removedRemains(outcomes, at: now)
+            core.retiredRemains(outcomes, at: now)
+        case .eraseRemains(let sessions):
+            await publishAll()
+            let failures = await worker.run { folder in sessions.map { ($0, folder.eraseRemains(of: $0)) } }
+            core.erasedRemains(failures, at: now)
         case .listSessions:
             let list = await worker.run { folder in
                 Result { () throws(RecordingError) in
-                    let removed = folder.completeRemovals()
                     let sessions = try folder.sessions()
                     return StreamFiles.SessionList(
-                        sessions: sessions, hasRecordings: !sessions.isEmpty || folder.hasRecordings, removed: removed)
+                        sessions: sessions, hasRecordings: !sessions.isEmpty || folder.hasRecordings,
+                        retired: try folder.retiredSessions())
                 }
             }
             core.listed(list, at: now)
@@ -63,7 +67,7 @@ extension LogEngine {
         case .lookAtDisk: core.take(freeBytes: folder.freeBytes(), at: now)
         case .find(let segments): core.found(segments.map { ($0, folder.find($0.path)) }, at: now)
         case .notice(let notice): runtime.tell(notice)
-        case .look, .remove, .removeRemains, .listSessions, .compare: return
+        case .look, .remove, .retireRemains, .eraseRemains, .listSessions, .compare: return
         }
     }
 

@@ -101,6 +101,12 @@ extension Engine {
         runtime.publishOutgoing()
     }
 
+    /// Returns when all events so far were published: before something is done that would leave no trace of them.
+    package func publishAll() async {
+        // Before the engine runs, events are published at once.
+        if !runtime.isStarting { await outbox.drain() }
+    }
+
     private func publishIfMany() {
         if runtime.outgoing.byteCount >= EventPublisher.burst { runtime.publishOutgoing() }
     }

@@ -85,6 +85,21 @@ struct CleanUpTests {
         }
     }
 
+    @Test func aSessionThatWasRetiredBeforeAKillIsPublishedAndErased() async throws {
+        try await run(options: ["rescan-interval": "1s"]) { manager, _ in
+            let recordings = manager.data.appending("recordings")
+            for name in ["~walk-1", "~my notes"] {
+                try FileManager.default.createDirectory(
+                    atPath: recordings.appending(name).string, withIntermediateDirectories: false)
+            }
+            try await eventually("no session") {
+                !FileManager.default.fileExists(atPath: recordings.appending("~walk-1").string)
+            }
+            try await eventually("its event") { manager.paths(.removed) == ["recordings/walk-1"] }
+            #expect(FileManager.default.fileExists(atPath: recordings.appending("~my notes").string))
+        }
+    }
+
     @Test func theRoomOnTheDiskCounts() async throws {
         // So much is never free: everything may go, and still it is not enough.
         try await run(options: ["minimum-free": "1000TB", "when-full": "oldest"]) { manager, _ in

@@ -241,14 +241,14 @@ struct DataDirectoryTests {
             let folder = try DataDirectory(data)
             let path = try session.finish(bytes: 1000)
             // It has a file.
-            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
             unlink(data.appending(path).string)
             // Nobody said what became of it.
-            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
             let name = String(path.split(separator: "/")[2])
             try RemovedFile.append(
                 [RemovedFile(name: name, bytes: 1000, reason: "whenFull", date: .now)], in: session.directory.directory)
-            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
             try session.write("photo.jpg", bytes: 500)
             #expect(mkdir(session.path(of: "more").string, 0o755) == 0)
             // A link goes, and not what it leads to.
@@ -258,8 +258,10 @@ struct DataDirectoryTests {
             #expect(symlink(elsewhere, session.path(of: "more/link").string) == 0)
             let bytes = try folder.content(of: session.identifier).otherBytes
             #expect(bytes > 507)
-            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: false) == .removed(bytes: bytes))
-            #expect(try folder.sessions().isEmpty)
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: false) == .retired(bytes: bytes))
+            #expect(try folder.sessions().isEmpty && folder.retiredSessions() == [session.identifier])
+            #expect(access(data.appending("recordings/~s/session.json").string, F_OK) == 0)
+            #expect(folder.eraseRemains(of: session.identifier) == nil)
             #expect(access(elsewhere, F_OK) == 0)
             #expect(access(data.appending("recordings/~s").string, F_OK) != 0)
         }
@@ -288,24 +290,50 @@ struct DataDirectoryTests {
             try annotate(1, at: 900)
             // While the archive waited for its receiver; without a word about it, the upload is what is known.
             if hasMade { try annotate(2, at: 1_500) } else { try annotate(2, at: 2_500) }
-            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
             try Directory.removeFile(session.path(of: SessionDirectory.annotationsName))
             try annotate(1, at: 900)
             let bytes = try folder.content(of: session.identifier).otherBytes
-            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: true) == .removed(bytes: bytes))
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: true) == .retired(bytes: bytes))
         }
     }
 
-    @Test func aRemovalOfASessionThatWasInterruptedIsCompleted() throws {
+    @Test func aSessionThatWasRetiredIsFoundAgain() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
             let folder = try DataDirectory(data)
             let renamed = data.appending("recordings/~s").string
             #expect(rename(session.directory.directory.path.string, renamed) == 0)
+            // These are nobody's.
+            for name in ["~", "~my notes", "~~s"] {
+                #expect(mkdir(data.appending("recordings").appending(name).string, 0o755) == 0)
+            }
+            #expect(symlink(renamed, data.appending("recordings/~link").string) == 0)
             #expect(try folder.sessions().isEmpty)
-            #expect(folder.completeRemovals() == [session.identifier])
+            #expect(try folder.retiredSessions() == [session.identifier])
+            #expect(folder.eraseRemains(of: session.identifier) == nil)
             #expect(access(renamed, F_OK) != 0)
-            #expect(folder.completeRemovals().isEmpty)
+            #expect(try folder.retiredSessions().isEmpty)
+            #expect(folder.eraseRemains(of: session.identifier) == nil)
+        }
+    }
+
+    /// Otherwise the second one would go without an event of its own.
+    @Test func aSessionIsRetiredAfterAnEarlierOneOfItsName() throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data)
+            let folder = try DataDirectory(data)
+            try RemovedFile.append(
+                [RemovedFile(name: Self.name, bytes: 1, reason: "whenFull", date: .now)],
+                in: session.directory.directory)
+            #expect(mkdir(data.appending("recordings/~s").string, 0o755) == 0)
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
+            #expect(folder.eraseRemains(of: session.identifier) == nil)
+            let outcome = folder.retireRemains(of: session.identifier, onlyUploaded: false)
+            guard case .retired = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
         }
     }
 

@@ -89,6 +89,22 @@ struct ProgramTests {
         }
     }
 
+    /// Nor does it complete what another run began: nobody would hear of it.
+    @Test func aDryRunRemovesNoSessionThatWasRetired() async throws {
+        try await withTemporaryDirectory { data in
+            try StoredSession(in: data).finish()
+            let retired = data.appending("recordings/~walk-1").string
+            try FileManager.default.createDirectory(atPath: retired, withIntermediateDirectories: false)
+            try await ProgramUnderTest.run(
+                "log-manager", arguments: ["--data", data.string, "--dry-run", "--when-full", "oldest"]
+            ) { program in
+                let end = try await program.end()
+                #expect(end == .exited(0))
+            }
+            #expect(FileManager.default.fileExists(atPath: retired))
+        }
+    }
+
     @Test func aSpoiledCatalogIsFoundByACheck() async throws {
         try await withTemporaryDirectory { data in
             for name in ["s1", "s2"] { try StoredSession(name, in: data).finish() }

@@ -1,5 +1,6 @@
 import Files
 import Messages
+import Recording
 import ServiceKit
 import Testing
 
@@ -55,6 +56,87 @@ import Testing
         manager.wait(seconds: 5)
         manager.carryOutAll()
         #expect(manager.catalog.ledger.isEmpty && manager.published(.removed) == paths)
+    }
+
+    /// Killed in between, it finds each of them again, and publishes it then.
+    @Test func sessionsArePublishedBeforeTheyAreErased() throws {
+        let manager = try ScriptedLogManager(files: 0, whenFull: .oldest, remains: ["a", "b"])
+        _ = manager.core.setThresholds(LogsSetThresholds(totalBytes: 1), at: manager.now)
+        var order: [String] = []
+        manager.observe = { effect in
+            switch effect {
+            case .retireRemains(let sessions, _): order += sessions.map { "retired \($0)" }
+            case .notice(.publish(let event)): order += [(event as? LogFileEvent)?.path ?? ""]
+            case .eraseRemains(let sessions): order += sessions.map { "erased \($0)" }
+            default: break
+            }
+        }
+        manager.perform()
+        while manager.retired.isEmpty { manager.carryOutNext() }
+        #expect(manager.published(.removed) == ["recordings/a", "recordings/b"])
+        manager.carryOutAll()
+        #expect(manager.retired.isEmpty)
+        // The first is that the threshold is crossed.
+        #expect(
+            order.drop { $0.isEmpty } == [
+                "retired a", "retired b", "recordings/a", "recordings/b", "erased a", "erased b",
+            ])
+    }
+
+    @Test func sessionsThatWereRetiredBeforeAKillArePublishedAndErased() throws {
+        let manager = try ScriptedLogManager(files: 0, retired: ["a", "b"])
+        #expect(manager.published(.removed) == ["recordings/a", "recordings/b"] && manager.retired.isEmpty)
+    }
+
+    @Test func whatCannotBeErasedIsPublishedOnce() throws {
+        let manager = try ScriptedLogManager(files: 0)
+        manager.retired = [try SessionIdentifier("a")]
+        manager.core.noteReconnect()
+        manager.wait(seconds: 5)
+        manager.carryOutNext()
+        manager.carryOutNext(failing: RemovalFailure("permission denied"))
+        #expect(manager.published(.removed) == ["recordings/a"] && !manager.retired.isEmpty)
+        manager.core.noteReconnect()
+        manager.wait(seconds: 5)
+        manager.carryOutAll()
+        #expect(manager.published(.removed) == ["recordings/a"] && manager.retired.isEmpty)
+    }
+
+    @Test func aDryRunErasesNothing() throws {
+        let manager = try ScriptedLogManager(files: 0, retired: ["a"], isDryRun: true)
+        #expect(manager.published(.removed).isEmpty && manager.retired.count == 1)
+    }
+
+    /// That the ledger can't be written does not mean that no stream file may go.
+    @Test func recordsOfSessionsDoNotGoBecauseTheCatalogFails() throws {
+        let manager = try ScriptedLogManager(
+            files: 1, thresholds: LogsSetThresholds(minimumFreeBytes: 500_000), whenFull: .oldest, remains: ["a"])
+        let path = manager.paths[0]
+        manager.catalog.isBroken = true
+        manager.freeBytes = 499_999
+        for _ in 0..<60 {
+            manager.wait(seconds: 1)
+            manager.carryOutAll()
+        }
+        #expect(manager.published(.removed).isEmpty && manager.remains.count == 1)
+        // It is tried again soon.
+        manager.catalog.isBroken = false
+        for _ in 0..<5 {
+            manager.wait(seconds: 1)
+            manager.carryOutAll()
+        }
+        #expect(manager.published(.removed).first == path)
+    }
+
+    /// They need no ledger, and make room for it.
+    @Test func recordsOfSessionsGoIfTheLedgerHasNoRoom() throws {
+        let manager = try ScriptedLogManager(
+            files: 1, thresholds: LogsSetThresholds(minimumFreeBytes: 500_000), whenFull: .oldest, remains: ["a"])
+        manager.catalog.isFull = true
+        manager.freeBytes = 0
+        manager.wait(seconds: 1)
+        manager.carryOutAll()
+        #expect(manager.published(.removed) == ["recordings/a"] && manager.paths.count == 1)
     }
 
     /// The list of removed files must not keep a full disk from being cleaned up.

@@ -335,7 +335,8 @@ final class SimulatedLogManager: SimulatedProgram {
             let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             simulation.note("log-manager: \(message) \(details.joined(separator: " "))")
         // The oracle judges sessions in the end.
-        case .removeRemains(let sessions, _): core.removedRemains(sessions.map { ($0, .kept(nil)) }, at: now)
+        case .retireRemains(let sessions, _): core.retiredRemains(sessions.map { ($0, .kept(nil)) }, at: now)
+        case .eraseRemains(let sessions): require(false, "\(sessions) are erased, and were not retired")
         case .releaseReserve, .restoreReserve, .notice: break
         }
         noteValues()

@@ -1,4 +1,4 @@
-import Files
+package import Files
 package import LogManagerCore
 import Messages
 package import Recording
@@ -6,16 +6,15 @@ import SystemPackage
 
 extension DataDirectory {
     /// Before the name of a session that is being removed. No session can be called so, so no program takes it for one.
-    private static let removingPrefix = "~"
+    private static let retiredPrefix = "~"
 
-    /// Removes what remains of a session that is over: everything but stream files, of which there must be none.
-    ///
-    /// The directory is renamed first: a removal that is interrupted is completed by `completeRemovals`.
+    /// Renames the directory with what remains of a session that is over: everything but stream files, of which there must be
+    /// none. `eraseRemains` removes it; until then `retiredSessions` lists it, after a kill too.
     /// - Parameter onlyUploaded: whether all files that were removed from it must have been uploaded, and its annotations with them.
-    package func removeRemains(of session: SessionIdentifier, onlyUploaded: Bool) -> RemainsOutcome {
+    package func retireRemains(of session: SessionIdentifier, onlyUploaded: Bool) -> RemainsOutcome {
         do {
             guard let directory = try open(session), let recordings = try recordings() else {
-                return .removed(bytes: 0)
+                return .retired(bytes: 0)
             }
             let record = try directory.record()
             guard record.status.isOver else { return .kept(nil) }
@@ -34,28 +33,33 @@ extension DataDirectory {
                 else { return .kept(nil) }
             }
             let bytes = try directory.otherBytes()
-            let name = Self.removingPrefix + session.text
+            let name = Self.retiredPrefix + session.text
+            // An earlier one of its name comes first, with an event of its own.
+            guard try recordings.status(of: name) == nil else { return .kept(nil) }
             try recordings.rename(session.text, to: name)
             try recordings.sync()
-            try recordings.removeTree(name)
-            return .removed(bytes: bytes)
+            return .retired(bytes: bytes)
         } catch {
             return .kept("\(error)")
         }
     }
 
-    /// Completes removals of sessions that were interrupted. What fails is tried again by the next call.
-    /// - Returns: the sessions that are gone now.
-    package func completeRemovals() -> [SessionIdentifier] {
-        guard let recordings = (try? recordings()) ?? nil else { return [] }
-        var names: [String] = []
-        try? recordings.forEachName { name throws(Errno) in
-            let name = String(cString: name)
-            if name.hasPrefix(Self.removingPrefix) { names.append(name) }
+    /// The sessions that were retired and are not erased.
+    package func retiredSessions() throws(RecordingError) -> [SessionIdentifier] {
+        try sessions { name in
+            name.hasPrefix(Self.retiredPrefix)
+                ? SessionIdentifier(rawValue: String(name.dropFirst(Self.retiredPrefix.count))) : nil
         }
-        return names.compactMap { name in
-            guard (try? recordings.removeTree(name)) != nil else { return nil }
-            return SessionIdentifier(rawValue: String(name.dropFirst()))
+    }
+
+    /// Removes what was retired of a session.
+    /// - Returns: why it is still there; nil if it is gone.
+    package func eraseRemains(of session: SessionIdentifier) -> String? {
+        do throws(Errno) {
+            try recordings()?.removeTree(Self.retiredPrefix + session.text)
+        } catch {
+            return error == .noSuchFileOrDirectory ? nil : "\(error)"
         }
+        return nil
     }
 }

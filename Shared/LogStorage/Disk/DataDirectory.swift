@@ -50,11 +50,16 @@ package final class DataDirectory: Sendable {
     /// The directories that sessions can have, by name. None if nothing was recorded yet.
     /// - Throws: `RecordingError` if `recordings` can't be listed, or is a symbolic link.
     package func sessions() throws(RecordingError) -> [SessionIdentifier] {
+        try sessions { SessionIdentifier(rawValue: $0) }
+    }
+
+    /// The sessions whose directories' names are as a closure says, by name.
+    func sessions(named session: (String) -> SessionIdentifier?) throws(RecordingError) -> [SessionIdentifier] {
         do throws(Errno) {
             guard let recordings = try recordings() else { return [] }
             var sessions: [SessionIdentifier] = []
             try recordings.forEachName { name throws(Errno) in
-                guard let session = try? SessionIdentifier(String(cString: name)),
+                guard let session = session(String(cString: name)),
                     let status = try recordings.status(of: name), status.st_mode & S_IFMT == S_IFDIR
                 else { return }
                 sessions.append(session)

@@ -21,6 +21,8 @@ final class ModelCatalog: CatalogReader {
     /// Whether there is no space but what is reserved.
     var isFull = false
     var hasReserve = true
+    /// Whether nothing can be written.
+    var isBroken = false
 
     /// In the order in which they were finished.
     var listed: [CatalogFile] {
@@ -58,6 +60,10 @@ final class ModelCatalog: CatalogReader {
     // MARK: Changes
 
     func apply(_ change: CatalogChange) throws(RecordingError) -> [CatalogFile] {
+        if isBroken {
+            throw RecordingError(
+                .inputOutput, action: "write to", reason: "input/output error", advice: "Check the disk.")
+        }
         if isFull {
             guard change.mayUseReserve, !hasReserve else {
                 throw RecordingError(

@@ -16,17 +16,22 @@ final class ScriptedLogManager {
     var freeBytes = 1_000_000
     private(set) var waiting: [StreamFiles.Effect] = []
     private(set) var events: [LogFileEvent] = []
+    /// Bytes of what remains of sessions without stream files, and sessions of which that was retired.
+    private(set) var remains: [SessionIdentifier: Int] = [:]
+    var retired: Set<SessionIdentifier> = []
     /// Gets each effect before it is carried out.
     var observe: (StreamFiles.Effect) -> Void = { _ in }
 
     /// A log-manager that has been started.
     init(
         files: Int, pieceSize: Int = 2, thresholds: LogsSetThresholds = LogsSetThresholds(),
-        whenFull: RetentionPolicy = .nothing
+        whenFull: RetentionPolicy = .nothing, remains: [String] = [], retired: [String] = [], isDryRun: Bool = false
     ) throws {
         core = StreamFiles(
             StreamFiles.Settings(thresholds: thresholds, whenFull: whenFull, rescanInterval: .max), catalog: catalog,
-            pieceSize: pieceSize)
+            isDryRun: isDryRun, pieceSize: pieceSize)
+        self.remains = try Dictionary(uniqueKeysWithValues: remains.map { (try SessionIdentifier($0), 100) })
+        self.retired = try Set(retired.map { try SessionIdentifier($0) })
         let session = try SessionIdentifier("s")
         for number in 0..<files {
             let name = FinishedName(log: LogName("phone_gyro"), stamp: "20261120235301", count: number, format: .json)
@@ -66,7 +71,7 @@ final class ScriptedLogManager {
                     core.changed(number, Result { () throws(RecordingError) in try catalog.apply(change) }, at: now)
                 case .lookAtDisk: core.take(freeBytes: freeBytes, at: now)
                 case .notice(.publish(let event)): if let event = event as? LogFileEvent { events.append(event) }
-                case .look, .remove, .listSessions, .compare: waiting.append(effect)
+                case .look, .remove, .retireRemains, .eraseRemains, .listSessions, .compare: waiting.append(effect)
                 default: break
                 }
             }
@@ -77,7 +82,7 @@ final class ScriptedLogManager {
     func carryOutAll() { while !waiting.isEmpty { carryOutNext() } }
 
     /// Carries out the effect that waits longest.
-    /// - Parameter failure: why a step of a removal is not done.
+    /// - Parameter failure: why a step of a removal is not done, or what was retired is not erased.
     /// - Returns: the step.
     @discardableResult
     func carryOutNext(failing failure: RemovalFailure? = nil) -> RemovalStep? {
@@ -96,9 +101,23 @@ final class ScriptedLogManager {
             for file in files { failures[file.id] = failure }
             core.stepped(failures, at: now)
         case .listSessions:
-            core.listed(
-                .success(StreamFiles.SessionList(sessions: catalog.sessions, hasRecordings: true)), at: now)
-        case .compare: core.compared(.success(CatalogChanges()), warning: nil, at: now)
+            let list = StreamFiles.SessionList(
+                sessions: catalog.sessions + remains.keys.sorted(), hasRecordings: true, retired: retired.sorted())
+            core.listed(.success(list), at: now)
+        case .compare(let session, _):
+            var changes = CatalogChanges()
+            changes.remains = remains[session].map { SessionRemains(bytes: $0, files: 0) }
+            core.compared(.success(changes), warning: nil, at: now)
+        case .retireRemains(let sessions, _):
+            let outcomes = sessions.map { session in
+                let outcome = remains.removeValue(forKey: session).map { RemainsOutcome.retired(bytes: $0) }
+                if outcome != nil { retired.insert(session) }
+                return (session, outcome ?? .kept(nil))
+            }
+            core.retiredRemains(outcomes, at: now)
+        case .eraseRemains(let sessions):
+            if failure == nil { retired.subtract(sessions) }
+            core.erasedRemains(sessions.map { ($0, failure?.reason) }, at: now)
         default: break
         }
         perform()
