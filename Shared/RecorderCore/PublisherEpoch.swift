@@ -171,7 +171,4 @@ package struct PublisherEpoch {
 extension StreamDescription {
     /// Whether a relay publishes the stream, on behalf of a publisher elsewhere.
     var isRelayed: Bool { source == Program.relay.rawValue }
-
-    /// Whether its publisher samples.
-    var mayRun: Bool { state == .running && over != true }
 }

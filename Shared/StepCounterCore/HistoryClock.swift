@@ -34,6 +34,8 @@ package struct HistoryClock: Hashable, Sendable {
     }
 
     private(set) var state: State
+    /// The last date before the jump that is not believed yet; nil if that was in an earlier run.
+    private(set) var jumpDate: WallTime?
     private let largestStep: Int64
     private let probation: Int64
     /// When the state was last brought up to date, on the monotonic clock.
@@ -65,6 +67,7 @@ package struct HistoryClock: Hashable, Sendable {
     /// - Returns: what became of the wall clock, if something did.
     mutating func advance(to now: Moment) -> Change? {
         let elapsed = max(0, now.monotonic - monotonic)
+        let last = state.date
         monotonic = max(monotonic, now.monotonic)
         state.date = state.date.adding(elapsed)
         if isDoubtful { state.stood = state.stood.addingClamped(elapsed) }
@@ -77,6 +80,7 @@ package struct HistoryClock: Hashable, Sendable {
                 state = State(date: now.date)
                 return .returned
             }
+            if !isDoubtful { jumpDate = last }
             (state.ahead, state.stood) = (ahead, 0)
             return .jumped
         }

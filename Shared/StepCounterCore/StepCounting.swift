@@ -86,8 +86,21 @@ package final class StepCounting: RecoveringCore {
         removalAt = now.monotonic + Self.firstExpiry
         self.subscriptions = StepSubscriptions(subscriptions)
         storedSubscriptions = Set(subscriptions.map(\.id))
-        let change = clock.advance(to: now)
+        let change = advanceClock(to: now)
         note(clock.isDoubtful ? .jumped : change, isRunning: false, at: now)
+    }
+
+    /// Lets time pass on the history's clock.
+    private func advanceClock(to now: Moment) -> HistoryClock.Change? {
+        let (ahead, jumpDate) = (clock.state.ahead, clock.jumpDate)
+        let change = clock.advance(to: now)
+        if change == .followed {
+            subscriptions.follow(ahead, since: jumpDate)
+            for subscription in subscriptions.all(of: nil) { pending.note(subscription) }
+            // They are stored before the clock: by that alone they would end after a kill.
+            removalAt = now.monotonic + Self.firstExpiry
+        }
+        return change
     }
 
     /// The history's date.
@@ -106,7 +119,7 @@ package final class StepCounting: RecoveringCore {
     /// Does what is due by time. Each second.
     package func tick(at now: Moment) {
         watch(at: now)
-        note(clock.advance(to: now), isRunning: true, at: now)
+        note(advanceClock(to: now), isRunning: true, at: now)
         expire(at: now)
         isShareDue = true
         advance(at: now)

@@ -62,6 +62,15 @@ import Testing
         #expect(clock.advance(to: moment(80_000 + Self.day, ahead: 90 * Self.day)) == .followed)
     }
 
+    @Test func theDateBeforeAJumpIsKnownInTheRunThatSawIt() {
+        var first = clock(at: moment(0))
+        _ = first.advance(to: moment(60))
+        #expect(first.advance(to: moment(120, ahead: 30 * Self.day)) == .jumped)
+        #expect(first.advance(to: moment(180, ahead: 90 * Self.day)) == .jumped)
+        #expect(first.jumpDate == moment(60).date)
+        #expect(clock(first.state, at: moment(240, ahead: 90 * Self.day)).jumpDate == nil)
+    }
+
     @Test func aSmallJumpIsFollowedAtOnce() {
         var clock = clock(at: moment(0))
         for (seconds, ahead) in [(60.0, 0.4), (120, 3_600), (180, -3_600), (240, Self.day - 3_700), (300, 0)] {

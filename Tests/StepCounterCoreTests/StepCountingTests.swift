@@ -114,6 +114,35 @@ import Testing
         #expect(gaps(world).isEmpty && !world.isLossReported)
     }
 
+    /// What its publisher sampled after that, before it ended, is nowhere any more; also if only the machine slept meanwhile.
+    @Test(arguments: [false, true])
+    func aPublisherThatRestartsUnheardHasTakenSamplesAlong(hasSlept: Bool) {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 10)
+        if hasSlept { world.slept = 20 * CountingWorld.second } else { world.wait(20) }
+        world.walkers[0].restart(uptime: 1_030)
+        world.describe(0)
+        #expect(gaps(world) == [250..<250] && world.isLossReported)
+        #expect(world.events.first { $0.gap != nil }?.gap?.reason == .epochEnded)
+        walk(world, 10)
+        #expect(gaps(world).count == 1)
+    }
+
+    @Test(arguments: [StreamDescription.State.ended, .stopped])
+    func aPublisherThatSaidItsEndHasLostNothing(state: StreamDescription.State) {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 10)
+        world.walkers[0].state = state
+        world.describe(0)
+        world.wait(20)
+        world.walkers[0].state = .running
+        world.walkers[0].restart(uptime: 1_030)
+        walk(world, 10)
+        #expect(gaps(world).isEmpty && !world.isLossReported)
+    }
+
     @Test func theEndOfABoutSaysHowItWasWalked() throws {
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)
@@ -306,6 +335,58 @@ import Testing
         }
         #expect(steps(world).isEmpty && world.health["jump"] == nil)
         #expect(world.trace.contains { $0.contains("the step history follows the clock") })
+    }
+
+    /// The machine was off for a weekend; its clock is believed after a day, and goes ahead by the weekend at once.
+    @Test(arguments: [false, true])
+    func asTheClockIsFollowedWhatWasRenewedGoesOn(isKilled: Bool) throws {
+        var settings = Self.settings()
+        settings.keep = 7 * 86_400 * CountingWorld.second
+        let world = CountingWorld(settings, devices: 1)
+        func renew(_ name: String, lifetime: Double) throws {
+            let request = StepsStartUpdates(device: "phone0", updateOn: 1_000, name: name, lifetime: lifetime)
+            _ = try world.core.start(request, id: name, at: world.now)
+        }
+        /// Lets ten minutes pass.
+        func pass() {
+            world.wait(600)
+            world.tick()
+            while world.isBusy { world.finishWork(isFailing: false) }
+        }
+        world.describe(0)
+        walk(world, 70)
+        try renew("used", lifetime: 3_600)
+        try renew("forgotten", lifetime: 3 * 86_400)
+        walk(world, 70)
+        world.slept = 62 * 3_600 * CountingWorld.second
+        world.kill(isCommitDurable: false)
+        let start = world.time
+        while world.time - start < 86_400 * CountingWorld.second {
+            try renew("used", lifetime: 3_600)
+            if world.time - start == 36_000 * CountingWorld.second {
+                try renew("once", lifetime: 2 * 86_400)
+                pass()
+                if isKilled { world.kill(isCommitDurable: false) }
+            }
+            pass()
+        }
+        #expect(world.trace.contains { $0.contains("the step history follows the clock") })
+        let known = Dictionary(uniqueKeysWithValues: world.core.list("phone0").map { ($0.name ?? "", $0) })
+        let renewed = try #require(known["used"]).renewedDate
+        #expect((0...1_200).contains(world.now.date.seconds - renewed.seconds))
+        #expect(known["once"] != nil)
+        // What was not renewed since that weekend is as old as it is. After a kill nobody knows any more that it was not.
+        #expect((known["forgotten"] != nil) == isKilled)
+        // Stored too, and the clock after that.
+        world.wait(10)
+        world.tick()
+        while world.isBusy { world.finishWork(isFailing: false) }
+        #expect(world.history.subscriptions["used"]?.renewedDate == renewed)
+        world.kill(isCommitDurable: false)
+        world.tick()
+        #expect(world.core.list("phone0").contains { $0.name == "used" })
+        for _ in 0..<6 { pass() }
+        #expect(!world.core.list("phone0").contains { $0.name == "used" })
     }
 
     // MARK: Devices that are not known

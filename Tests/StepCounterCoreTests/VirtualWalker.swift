@@ -12,6 +12,7 @@ struct VirtualWalker {
     private(set) var count = 0
     private(set) var firstKept = 0
     var unit: String? = "g"
+    var state = StreamDescription.State.running
     /// What its wall clock is ahead of the true one, in seconds.
     var ahead = 0.0
     private var epochNumber: Int
@@ -76,7 +77,7 @@ struct VirtualWalker {
 
     func description(at clock: ClockReading) -> StreamDescription {
         StreamDescription(
-            source: "walker", sequence: 0, device: name.device, stream: name.stream, epoch: epoch, state: .running,
+            source: "walker", sequence: 0, device: name.device, stream: name.stream, epoch: epoch, state: state,
             fields: ["uptime", "magnitude"], unit: unit, packed: true, nextSequence: count, replay: Self.replay,
             clock: clock)
     }

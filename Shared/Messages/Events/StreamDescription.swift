@@ -115,6 +115,9 @@ public struct StreamDescription: Event, Hashable {
 
     /// Where it is published.
     public var topic: String { TopicArea.stream + name.description }
+
+    /// Whether its publisher samples.
+    package var mayRun: Bool { state == .running && over != true }
 }
 
 /// What is known to be true of a made walk, so that a step counter can be scored on it.

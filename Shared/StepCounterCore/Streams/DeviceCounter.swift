@@ -21,6 +21,9 @@ package final class DeviceCounter {
 
     /// When the publisher last described the stream, on the monotonic clock.
     private(set) var heard: Int64
+    /// The same on the wall clock, which continues while this machine sleeps; and whether the publisher was sampling then.
+    private var heardDate: WallTime
+    private var mayRun: Bool
     /// When another publisher was heard that has a stream of this name, on the monotonic clock.
     private(set) var heardOther: Int64?
     /// The device's clocks, as last described.
@@ -55,7 +58,7 @@ package final class DeviceCounter {
     ) {
         ordered = OrderedSamples(description, held: held)
         self.spans = CountedSpans(spans)
-        heard = now.monotonic
+        (heard, heardDate, mayRun) = (now.monotonic, now.date, description.mayRun)
         clock = description.clock
         offset = Self.offset(description.clock, at: now)
         isJoining = stored == nil
@@ -160,7 +163,7 @@ package final class DeviceCounter {
         } else if settings != finder.settings {
             beginAnew(settings)
         }
-        heard = now.monotonic
+        (heard, heardDate, mayRun) = (now.monotonic, now.date, description.mayRun)
         ordered.replay = description.replay
         clock = description.clock
         offset = Self.offset(description.clock, at: now)
@@ -252,6 +255,11 @@ package final class DeviceCounter {
         at now: Moment
     ) {
         while ordered.buffer.recovery != nil { giveUp(.epochEnded, at: now) }
+        let silence = max(now.monotonic - heard, now.date.distance(from: heardDate))
+        if mayRun, !isJoining, silence >= StreamDescription.life {
+            // It may have continued to sample unheard: how long is not known.
+            note(Gap(epoch: self.epoch, from: next, count: 0, reason: .epochEnded), at: now.date)
+        }
         finder.endBout()
         spans.interrupt()
         ordered.begin(epoch, at: first)

@@ -50,6 +50,12 @@ package struct StepSubscription: Hashable, Sendable {
         return used.nanosecondsSince1970.addingClamped(lifetime ?? keep) < date.nanosecondsSince1970
     }
 
+    /// Adds to the dates from `date` on what the history's clock goes ahead at once, in nanoseconds.
+    mutating func follow(_ ahead: Int64, since date: WallTime) {
+        if renewedDate >= date { renewedDate = renewedDate.adding(ahead) }
+        if lastDate >= date { lastDate = lastDate.adding(ahead) }
+    }
+
     /// Counts steps that came together, with their instants on this machine's monotonic clock, in nanoseconds and in order.
     ///
     /// Steps made before the start are left out: a bout's first steps are credited seconds later, and those in samples that a

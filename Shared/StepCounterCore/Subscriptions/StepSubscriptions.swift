@@ -121,6 +121,19 @@ package struct StepSubscriptions: Sendable {
         remove { $0.isUnused(at: date, keep: keep) }
     }
 
+    /// Has subscriptions follow the history's clock when that goes ahead at once: those that were used since then would look
+    /// as if they had not been for so long.
+    /// - Parameters:
+    ///   - ahead: how far, in nanoseconds.
+    ///   - date: when the clock was right last, by itself. If that is unknown, all follow: none may end too early.
+    mutating func follow(_ ahead: Int64, since date: WallTime?) {
+        for device in byDevice.keys {
+            for index in byDevice[device, default: []].indices {
+                byDevice[device]?[index].follow(ahead, since: date ?? WallTime(nanosecondsSince1970: .min))
+            }
+        }
+    }
+
     private mutating func remove(_ isRemoved: (StepSubscription) -> Bool) -> [StepSubscription] {
         let removed = byDevice.values.flatMap { $0.filter(isRemoved) }
         for device in Set(removed.map(\.device)) {
