@@ -19,6 +19,13 @@ extension Publication {
                     + "for others")
         }
         if samples.end <= run.queue.next {
+            guard samples.first >= run.published.firstSequence else {
+                // It was overtaken by the message that began the run here: nothing of it was published.
+                throw PushRefusal(
+                    .tooLate,
+                    "\(samples.name) began with sample \(run.published.firstSequence) here: those before it came too late"
+                )
+            }
             if samples.isLast { end(run, at: now) }
             return accept(request, again: true, .accepted(next: run.queue.next))
         }
@@ -116,9 +123,10 @@ extension Publication {
 
     /// The same for all streams of a client's run.
     private func clock(of samples: NumberedSamples, at now: Moment) -> ClientClock {
-        guard let epoch = samples.epoch else { return clock(of: samples.rows, sentAt: samples.sentAt, at: now) }
+        let newest = samples.rows.times.max() ?? 0
+        guard let epoch = samples.epoch else { return clock(newest: newest, sentAt: samples.sentAt, at: now) }
         if let known = pushes.clocks[samples.name.device], known.epoch == epoch { return known.clock }
-        let clock = clock(of: samples.rows, sentAt: samples.sentAt, at: now)
+        let clock = clock(newest: newest, sentAt: samples.sentAt, at: now)
         if pushes.clocks.count >= PushState.maximumStreams { pushes.clocks = [:] }
         pushes.clocks[samples.name.device] = (epoch, clock)
         return clock

@@ -230,8 +230,8 @@ extension Publication {
     ///
     /// Dates are believed, if they are near this machine's. Of other clocks the newest sample, or what the clock said when the
     /// message was sent, is taken for the moment of its arrival.
-    func clock(of rows: PushedRows, sentAt: Int64?, at now: Moment) -> ClientClock {
-        let newest = sentAt ?? rows.times.max() ?? 0
+    func clock(newest: Int64, sentAt: Int64?, at now: Moment) -> ClientClock {
+        let newest = sentAt ?? newest
         let date = now.date.nanosecondsSince1970
         if newest >= Self.firstDate, newest < date + Self.furthestAhead, newest > date - Self.furthestBehind,
             sentAt.map({ abs($0 - date) < Self.largestError }) ?? true

@@ -13,7 +13,7 @@ extension Publication {
         let session = session(key, at: now)
         session.lastArrival = now.monotonic
         if let rows = message.readings.first?.rows, session.clock == nil {
-            session.clock = clock(of: rows, sentAt: nil, at: now)
+            session.clock = clock(newest: rows.times.max() ?? 0, sentAt: nil, at: now)
         }
         if let newest = message.readings.lazy.compactMap({ $0.rows.times.max() }).max() {
             session.clock?.note(newest, at: now.monotonic, by: sleepWatch)

@@ -23,7 +23,8 @@ extension Publication {
         for part in samples.parts {
             let name = StreamName(device: device, stream: part.stream)
             let (stream, input, run) = try unnumberedStream(part, named: name, at: now)
-            isNew = publish(part, of: device, run, stream, input, at: now) || isNew
+            let clock = clock(of: device, part, newest: samples.newest(on: part.clock), at: now)
+            isNew = publish(part, by: clock, run, stream, input, at: now) || isNew
         }
         accept(request, again: !isNew && !samples.parts.isEmpty)
     }
@@ -54,12 +55,13 @@ extension Publication {
 
     /// - Returns: whether any of the samples was new.
     private func publish(
-        _ part: UnnumberedSamples.Part, of device: String, _ run: PushState.UnnumberedRun, _ stream: PublishedStream,
-        _ input: PushedInput, at now: Moment
+        _ part: UnnumberedSamples.Part, by clock: PushState.DeviceClock, _ run: PushState.UnnumberedRun,
+        _ stream: PublishedStream, _ input: PushedInput, at now: Moment
     ) -> Bool {
-        let clock = clock(of: device, part, at: now)
         if run.clock != clock {
-            (run.clock, run.last, run.losses) = (clock, nil, LossEstimate())
+            // The same clock that was only paired anew goes on: what came already is known by its time.
+            if run.clock?.device != clock.device { run.last = nil }
+            (run.clock, run.losses) = (clock, LossEstimate())
             input.forgetTimes()
         }
         let isTimed = part.clock != .arrival
@@ -79,16 +81,18 @@ extension Publication {
     }
 
     /// How a device's times lead to those of this machine: the same for all its streams, until its clock is another one.
+    /// - Parameter newest: the latest time of the message on this clock, of whichever stream: one that changes seldom has old ones.
     private func clock(
-        of device: String, _ part: UnnumberedSamples.Part, at now: Moment
+        of device: String, _ part: UnnumberedSamples.Part, newest: Int64, at now: Moment
     ) -> PushState.DeviceClock {
         guard part.clock != .arrival else {
-            return PushState.DeviceClock(client: ClientClock(), number: 0, newest: 0, lead: 0)
+            return PushState.DeviceClock(client: ClientClock(), number: 0, device: 0, newest: 0, lead: 0)
         }
         let key = PushState.ClockKey(device: device, clock: part.clock)
-        let newest = part.rows.times.max() ?? 0
         pushes.deviceClocks[key]?.client.note(newest, at: now.monotonic, by: sleepWatch)
-        if var known = pushes.deviceClocks[key], newest >= known.newest - Self.furthestBack(part.clock),
+        // Times that go back are those of another clock of the device.
+        let same = pushes.deviceClocks[key].flatMap { newest < $0.newest - Self.furthestBack(part.clock) ? nil : $0 }
+        if var known = same,
             known.client.lead(of: newest, at: now.monotonic, by: sleepWatch) <= known.lead + Self.furthestAhead
         {
             known.newest = max(known.newest, newest)
@@ -97,9 +101,9 @@ extension Publication {
         }
         if pushes.deviceClocks.count >= PushState.maximumStreams { pushes.deviceClocks = [:] }
         pushes.clocksBegun += 1
-        let client = clock(of: part.rows, sentAt: nil, at: now)
+        let client = clock(newest: newest, sentAt: nil, at: now)
         let clock = PushState.DeviceClock(
-            client: client, number: pushes.clocksBegun, newest: newest,
+            client: client, number: pushes.clocksBegun, device: same?.device ?? pushes.clocksBegun, newest: newest,
             lead: max(0, client.lead(of: newest, at: now.monotonic, by: sleepWatch)))
         pushes.deviceClocks[key] = clock
         return clock

@@ -193,6 +193,7 @@ package final class Publication: ProgramCore {
     package func notice(elapsed: Int64, at now: Moment) {
         guard let slept = sleepWatch.notice(elapsed: elapsed, uptime: now.monotonic), hasBegun else { return }
         emit(.log(.notice, "the machine slept", ["slept.seconds": "\(Nanoseconds.seconds(slept))"]))
+        live?.input.noteSleep(slept)
         let clock = reading(at: now)
         for stream in streams where stream.goals.count < Self.maximumGoals {
             add(.describe(clock), to: stream, at: now)

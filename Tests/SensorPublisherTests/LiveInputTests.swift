@@ -68,6 +68,41 @@ struct LiveInputTests {
         #expect(input.malformedLines == 0)
     }
 
+    @Test(arguments: ["t,x\n", ""])
+    func aDeviceThatRestartsCountsAnewFromItsArrival(header: String) throws {
+        let second: Int64 = 1_000_000_000
+        let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 2)
+        try input.start(at: 0)
+        #expect(take("t,x\n100,1\n1900,2\n", by: input, at: 50 * second) == [[50, 1, 1_850, 2]])
+        let batches = take("1900.1,3\n\(header)0,4\n0.1,5\n0.2,6\n", by: input, at: 1_860 * second)
+        #expect(batches.flatMap(\.self) == [1_850.1, 3, 1_860, 4, 1_860.1, 5] + (header.isEmpty ? [1_860.2, 6] : []))
+        #expect(input.flush(at: 1_861 * second)?.rows == (header.isEmpty ? nil : [1_860.2, 6]))
+    }
+
+    /// A clock that shows the date goes on while this machine sleeps, and uptimes stand still.
+    @Test func aClockThatWentOnWhileTheMachineSleptIsPairedAnew() throws {
+        let second: Int64 = 1_000_000_000
+        let input = try LiveInput(format: .csv, batch: 1)
+        try input.start(at: 0)
+        #expect(take("t,x\n1000,1\n", by: input, at: 10 * second) == [[10, 1]])
+        input.noteSleep(3_600 * second)
+        // Sampled before it slept, and read afterwards.
+        #expect(take("1000.5,2\n", by: input, at: 11 * second) == [[10.5, 2]])
+        #expect(take("4601,3\n4601.5,4\n", by: input, at: 12 * second) == [[12, 3], [12.5, 4]])
+        // A later pause of a minute is one.
+        #expect(take("4661.5,5\n", by: input, at: 72 * second) == [[72.5, 5]])
+    }
+
+    /// The clock of a program on this machine may sleep with it.
+    @Test func aClockThatSleptTooIsNotPairedAnew() throws {
+        let second: Int64 = 1_000_000_000
+        let input = try LiveInput(format: .csv, batch: 1)
+        try input.start(at: 0)
+        #expect(take("t,x\n10,1\n", by: input, at: 10 * second) == [[10, 1]])
+        input.noteSleep(3_600 * second)
+        #expect(take("10.5,2\n11,3\n", by: input, at: 12 * second) == [[10.5, 2], [11, 3]])
+    }
+
     @Test func anyBytesOfAPortAreTakenInAnyPieces() throws {
         for seed in 0..<200 {
             var random = SplitMix(seed: UInt64(seed))

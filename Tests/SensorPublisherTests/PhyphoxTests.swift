@@ -116,6 +116,34 @@ struct PhyphoxTests {
         #expect(error?.data?.reason == "estimated")
     }
 
+    /// A sensor that reports changes alone has old times in each request.
+    @Test(arguments: [true, false])
+    func aSensorThatIsStillMakesNoOtherOneRepeat(hasDates: Bool) throws {
+        let publisher = try VirtualPublisher([], sources: [])
+        publisher.begin()
+        func samples(of stream: String) -> [Double] {
+            let name = StreamName(device: "left-hand", stream: stream)
+            let batches = publisher.epochs[name]?.values.flatMap(\.self) ?? []
+            return batches.sorted { $0.firstSequence < $1.firstSequence }.flatMap { batch in
+                (0..<batch.count).map { batch.rows[$0 * 2 + 1] }
+            }
+        }
+        let clock = #""clock":{"events":[{"event":"START","experimentTime":0,"systemTime":1795219200}]},"#
+        for end in stride(from: 200, through: 10_000, by: 200) {
+            let range = max(0, end - 1_200)..<end
+            let times = range.map { "\(Double($0) / 100)" }.joined(separator: ",")
+            let values = range.map { "\($0)" }.joined(separator: ",")
+            let body =
+                "{\(hasDates ? clock : "")\"accelerometer_t\":[\(times)],\"accelerometer_x\":[\(values)],"
+                + #""light_t":[0.5,1.5],"light_x":[7,8]}"#
+            let number = publisher.push(.unnumbered(try self.samples(body, device: "left-hand")))
+            #expect(publisher.pushAnswers[number] == .accepted(next: nil))
+            publisher.run(seconds: 2)
+        }
+        #expect(samples(of: "accelerometer") == (0..<10_000).map(Double.init))
+        #expect(samples(of: "light") == [7, 8])
+    }
+
     // MARK: The real program
 
     /// Runs the program as long as a closure does, with the port that it listens at.

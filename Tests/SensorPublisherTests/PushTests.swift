@@ -156,6 +156,18 @@ struct PushTests {
         #expect(sequences() == Array(0..<30))
     }
 
+    /// A client that does not say what it still has: the run begins with what comes first.
+    @Test func whatCameBeforeTheRunBeganIsNotCalledSafe() throws {
+        let first = publisher.push(samples(50..<60))
+        #expect(publisher.pushAnswers[first] == .accepted(next: 60))
+        let overtaken = publisher.push(samples(40..<50))
+        guard case .refused(let refusal) = publisher.pushAnswers[overtaken] else { throw Unexpected() }
+        #expect(refusal.kind == .tooLate)
+        let again = publisher.push(samples(50..<60))
+        #expect(publisher.pushAnswers[again] == .accepted(next: 60))
+        #expect(sequences() == Array(50..<60))
+    }
+
     @Test func whatDoesNotComeIsAGapThatNobodyIsAskedForInVain() throws {
         _ = publisher.push(samples(0..<10))
         let late = publisher.push(samples(20..<30))

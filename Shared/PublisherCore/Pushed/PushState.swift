@@ -69,8 +69,10 @@ struct PushState {
     /// How the times of a device that numbers nothing lead to those of this machine.
     struct DeviceClock: Equatable {
         let client: ClientClock
-        /// Which of all these clocks it is.
+        /// Which of all these clocks it is: one that is paired anew is another.
         let number: Int
+        /// The number of the first one that has the same clock of the device.
+        let device: Int
         /// The latest time that the device sent.
         var newest: Int64
         /// How far it was ahead of this machine's at first, in nanoseconds.

@@ -141,6 +141,9 @@ package final class LiveInput: Sampler {
         return lost
     }
 
+    /// Notes that this machine slept, for so many nanoseconds: the clock of what measures may not have.
+    package func noteSleep(_ slept: Int64) { sampler.noteSleep(slept) }
+
     package func advance(to now: Int64) -> RowBatch? {
         sampler.advance(to: now)
     }
@@ -166,6 +169,10 @@ package final class LiveInput: Sampler {
                 guard hasLine else { return batches }
                 let isCut = mayBeCut
                 mayBeCut = false
+                if line == .header {
+                    if let waiting = sampler.flush(at: now) { batches.append(waiting) }
+                    sampler.beginClock()
+                }
                 guard case .sample(let time) = line, !isCut else { continue }
                 if fields.isEmpty { try settleFields() }
                 layout?.apply(to: &row, from: 0)

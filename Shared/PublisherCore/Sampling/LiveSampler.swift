@@ -5,8 +5,12 @@ package import SampleSources
 ///
 /// Knows no clock: every call is told the time, in nanoseconds of a monotonic clock. If samples have times of their own, the
 /// first one after a start is taken to have been made when it arrived, and the others at their distance from it:
-/// jitter on the way does not reach the data. Otherwise a sample's time is that of its arrival.
+/// jitter on the way does not reach the data. The same is done again where times show another clock: they go back, or go on as
+/// far as this machine slept, which its monotonic clock does not. Otherwise a sample's time is that of its arrival.
 package struct LiveSampler {
+    /// How far times may go back on the same clock, in nanoseconds.
+    private static let furthestBack = Nanoseconds.perSecond
+
     package private(set) var state = SamplerState.idle
     /// The sequence number of the next sample to be published.
     package private(set) var nextSequence: Int64 = 0
@@ -18,6 +22,10 @@ package struct LiveSampler {
 
     /// What is added to the samples' own times; nil before the first one.
     private var offset: Int64?
+    /// The latest of the samples' own times on the clock that was paired here; nil before the first one, and if `start` said how.
+    private var newest: Int64?
+    /// How long this machine slept since times last went on as far, in nanoseconds.
+    private var slept: Int64 = 0
     private var rows: [Double] = []
     /// The values of the rows, if they are records.
     private var records: RecordValues?
@@ -41,7 +49,7 @@ package struct LiveSampler {
             throw PublisherError(.alreadyRunning, "the stream is running already; stop it before it is started again")
         }
         state = .running
-        self.offset = offset
+        (self.offset, newest, slept) = (offset, nil, 0)
     }
 
     /// Takes one sample, and gives the batch that it completes. One that comes while the stream is not running is left out.
@@ -55,7 +63,7 @@ package struct LiveSampler {
         guard state == .running else { return nil }
         if count == 0 { firstArrival = now }
         lastArrival = now
-        if let time, offset == nil { offset = now - time }
+        if let time { pair(time, at: now) }
         rows.append(Nanoseconds.seconds(time.map { $0 + (offset ?? 0) } ?? now))
         rows.append(contentsOf: values)
         if let record {
@@ -66,11 +74,31 @@ package struct LiveSampler {
         return count == batch || records?.isFull == true ? flush(at: now) : nil
     }
 
+    private mutating func pair(_ time: Int64, at now: Int64) {
+        if let newest {
+            let step = time - newest
+            let sleeps = slept > 0 && step >= slept / 2
+            if step >= -Self.furthestBack, !sleeps {
+                self.newest = max(newest, time)
+                return
+            }
+        } else if offset != nil {
+            return
+        }
+        (offset, newest, slept) = (now - time, time, 0)
+    }
+
+    /// Notes that this machine slept, for so many nanoseconds.
+    mutating func noteSleep(_ slept: Int64) { self.slept = self.slept.addingClamped(slept) }
+
+    /// Pairs the next sample's time anew: what measures has restarted. Call `flush` before.
+    mutating func beginClock() { (offset, newest) = (nil, nil) }
+
     /// Continues after samples that were lost. What measures has restarted, maybe with another clock. Call `flush` before.
     /// - Parameter offset: as for `start`.
     mutating func resume(without count: Int, offset: Int64? = nil) {
         nextSequence += Int64(count)
-        self.offset = offset
+        (self.offset, newest) = (offset, nil)
     }
 
     /// When the batch under way is to be given out although it is not full; nil if it is empty.

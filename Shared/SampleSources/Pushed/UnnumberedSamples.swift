@@ -47,6 +47,11 @@ package struct UnnumberedSamples: Hashable, Sendable {
         self.parts = parts
     }
 
+    /// The latest time on a clock, in nanoseconds, of whichever stream.
+    package func newest(on clock: Clock) -> Int64 {
+        parts.filter { $0.clock == clock }.compactMap { $0.rows.times.max() }.max() ?? 0
+    }
+
     /// Adds what the same device sent next.
     package mutating func add(_ other: UnnumberedSamples) {
         for part in other.parts {

@@ -20,8 +20,10 @@ package struct LineParser {
 
     /// What a line turned out to be.
     package enum Line: Hashable, Sendable {
-        /// Nothing to publish: an empty line, a header.
+        /// Nothing to publish: an empty line, the first line.
         case nothing
+        /// What the columns are, said again, as by a device that restarts.
+        case header
         /// A sample, appended to the row, or a record in `record`; its time in nanoseconds if the input has times.
         case sample(time: Int64?)
     }
@@ -83,7 +85,7 @@ package struct LineParser {
             } catch {
                 // A device that restarts says again what its columns are.
                 guard text.withUnsafeBufferPointer({ $0.elementsEqual(header) }) else { throw error }
-                return .nothing
+                return .header
             }
         }
     }
