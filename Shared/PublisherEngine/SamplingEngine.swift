@@ -175,7 +175,8 @@ actor SamplingEngine: Engine {
         if let serialPort { return try await read(serialPort) }
         let descriptor = standardInput.rawValue
         var status = stat()
-        let isPipe = fstat(descriptor, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
+        // Only a file can be known to be complete: a program that crashed closes its pipe too, and a device hangs up.
+        let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
         var end: Publication.InputEnd?
         while end == nil {
@@ -187,7 +188,7 @@ actor SamplingEngine: Engine {
                     core.take(chunk.span.extracting(0..<count), at: now)
                     perform()
                 } else {
-                    end = isPipe ? .pipe : .file
+                    end = isFile ? .file : .pipe
                 }
             } catch let error as Errno where error == .resourceTemporarilyUnavailable || error == .interrupted {
                 continue
