@@ -54,13 +54,13 @@ package struct StepCount: Codable, Hashable, Sendable {
         try self.init(ofFiles: [path], perG: perG, placement: placement, strictness: strictness)
     }
 
-    /// Counts the steps in the files of one recording, in order.
+    /// Counts the steps in the files of one recording, in order. A stream has none if all of them were deleted.
     package init(
         ofFiles paths: [String], perG: Double? = nil, placement: SensorPlacement = .unknown,
         strictness: StepStrictness = .normal
     ) throws(TextInputError) {
         var time = SampleTime()
-        try self.init(of: paths[0], perG: perG, placement: placement, strictness: strictness) {
+        try self.init(of: paths.first ?? "", perG: perG, placement: placement, strictness: strictness) {
             (take) throws(TextInputError) in
             for path in paths {
                 var file = try AccelerationFile(path, time)

@@ -24,11 +24,16 @@ package struct CountInput: Hashable {
     }
 
     /// The recordings in files, in the order given. Rotated files of one log are one recording, in their own order, with the
-    /// file being written last; every other file is one by itself.
+    /// file being written last; of copies of one file, the first. Every other file is one by itself.
     package static func recordings(inFiles paths: [String]) -> [CountInput] {
         let files = paths.map(LogPath.init)
-        var parts: [LogPath.Log: [(name: FinishedName, path: String)]] = [:]
-        for file in files { if let name = file.finished { parts[file.log, default: []].append((name, file.path)) } }
+        var parts: [LogPath.Log: [FinishedName: String]] = [:]
+        for file in files {
+            // A second file of that name is a copy: the same one, or the compressed one.
+            if let name = file.finished, parts[file.log]?[name] == nil {
+                parts[file.log, default: [:]][name] = file.path
+            }
+        }
         var current: [LogPath.Log: String] = [:]
         for file in files where file.finished == nil && parts[file.log] != nil && current[file.log] == nil {
             current[file.log] = file.path
@@ -39,7 +44,7 @@ package struct CountInput: Hashable {
             }
             // All of them where the first one was given.
             guard let finished = parts.removeValue(forKey: file.log) else { return nil }
-            let all = finished.sorted { $0.name < $1.name }.map(\.path) + (current[file.log].map { [$0] } ?? [])
+            let all = finished.sorted { $0.key < $1.key }.map(\.value) + (current[file.log].map { [$0] } ?? [])
             return CountInput(name: all.count == 1 ? file.path : file.log.path, files: all)
         }
     }
@@ -70,9 +75,15 @@ package struct CountInput: Hashable {
             for file in log.files where !Directory(path).contains(file.name) {
                 input.losses.append("\(file.name) is missing: its \(file.samples) samples are not counted")
             }
+            if let file = log.file, !Directory(path).contains(file) {
+                input.losses.append("\(file) is missing: its samples are not counted")
+            }
             if log.fills != nil { input.filled = FilledRecording(session: session, record: record, log: log) }
-            let lost = log.gaps.reduce(0) { $0 + $1.count }
+            let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
             if lost > 0 { input.losses.append("\(lost) samples were lost when it was recorded") }
+            if log.gaps.contains(where: { $0.count == 0 }) {
+                input.losses.append("an unknown number of samples was lost when it was recorded")
+            }
             return input
         }
     }

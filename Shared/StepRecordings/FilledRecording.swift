@@ -33,7 +33,11 @@ struct FilledRecording: Hashable {
     /// - Parameter body: says whether to go on.
     private func forEachRow(_ body: (AccelerationRow) -> Bool) throws(RecordingError) {
         var reader = try StreamReader(log, of: record, in: session)
-        let places = ["x", "y", "z"].map { log.fields.dropFirst().firstIndex(of: $0).map { $0 - 1 } }
+        let fields = Array(log.fields.dropFirst())
+        // One field alone is the magnitude, as it is live.
+        let x: Int? =
+            fields.firstIndex(of: "x") ?? fields.firstIndex(of: "magnitude") ?? (fields.count == 1 ? 0 : nil)
+        let places = [x, fields.firstIndex(of: "y"), fields.firstIndex(of: "z")]
         var goesOn = body(.marker(unit: log.unit))
         while goesOn, let item = try reader.next() {
             guard case .sample = item else { continue }
@@ -42,7 +46,10 @@ struct FilledRecording: Hashable {
                     DecimalParser.parse(UnsafeRawBufferPointer(rebasing: bytes[range])) ?? .nan
                 }
                 var sample = SIMD4<Double>(number(timestamp), 0, 0, 0)
-                for (axis, place) in places.enumerated() { sample[axis + 1] = place.map { number(values[$0]) } ?? .nan }
+                if x == nil { sample[1] = .nan }
+                for (axis, place) in places.enumerated() {
+                    if let place { sample[axis + 1] = number(values[place]) }
+                }
                 goesOn = body((0..<4).allSatisfy { sample[$0].isFinite } ? .sample(sample) : .none)
             }
         }

@@ -112,6 +112,17 @@ struct CountCommandTests {
         }
     }
 
+    @Test func aSessionWithoutFilesHasNoSteps() async throws {
+        try await withTemporaryDirectory { data in
+            let session = try WalkSession(in: data, format: .csv)
+            for file in session.files { try FileManager.default.removeItem(atPath: file) }
+            let outcome = try await count(["--format", "json", session.directory.string])
+            #expect(outcome.end == .exited(3))
+            #expect(outcome.errors.contains("250 samples are not counted"))
+            #expect(try outcome.recordings().map(\.samples) == [0])
+        }
+    }
+
     @Test func stepsAreCountedInWhatSomebodyLabelled() async throws {
         try await withTemporaryDirectory { data in
             let session = try WalkSession(in: data, format: .csv)

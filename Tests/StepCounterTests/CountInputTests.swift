@@ -2,6 +2,7 @@ import Files
 import FoundationEssentials
 import Messages
 import Recording
+import StepDetection
 import StepRecordings
 import TestSupport
 import Testing
@@ -64,6 +65,71 @@ struct CountInputTests {
             #expect(input.losses.count == 2)
             #expect(input.losses.first?.contains("250 samples are not counted") == true)
             #expect(input.losses.last?.contains("7 samples were lost") == true)
+        }
+    }
+
+    @Test func aStreamWithoutItsFilesHasNoSamples() throws {
+        try withTemporaryDirectory { data in
+            let session = try WalkSession(in: data, format: .json)
+            for file in session.files { try FileManager.default.removeItem(atPath: file) }
+            let input = try #require(
+                try CountInput.recordings(inSession: session.directory, streams: ["accelerometer"]).first)
+            #expect(input.files.isEmpty)
+            #expect(input.losses.count == 4)
+            #expect(input.losses.last == "phone_accelerometer.json is missing: its samples are not counted")
+            let count = try StepCount(input)
+            #expect(count.samples == 0 && count.steps.isEmpty)
+        }
+    }
+
+    @Test(arguments: [0, 7])
+    func aLossOfUnknownSizeIsSaid(lost: Int) throws {
+        try withTemporaryDirectory { data in
+            let session = try WalkSession(in: data, format: .json, lost: lost)
+            let directory = try SessionDirectory(at: session.directory)
+            var record = try directory.record()
+            let log = try #require(record.logs.indices.last)
+            record.logs[log].gaps.append(Gap(epoch: "e", from: 20, count: 0, reason: .epochEnded))
+            try directory.write(record)
+            let input = try #require(
+                try CountInput.recordings(inSession: session.directory, streams: ["accelerometer"]).first)
+            let known = lost == 0 ? [] : ["7 samples were lost when it was recorded"]
+            #expect(input.losses == known + ["an unknown number of samples was lost when it was recorded"])
+        }
+    }
+
+    @Test func copiesOfAFileAreOne() {
+        let first = "d/phone_accelerometer-20261120235301.json.gz"
+        let second = "d/phone_accelerometer-20261120235301-01.json"
+        let copy = "d/phone_accelerometer-20261120235301.json"
+        #expect(
+            CountInput.recordings(inFiles: [first, second, copy, second])
+                == [CountInput(name: "d/phone_accelerometer", files: [first, second])])
+        #expect(CountInput.recordings(inFiles: [copy, first]) == [CountInput(name: copy, files: [copy])])
+    }
+
+    @Test(arguments: ["magnitude", "x", "length"])
+    func aFilledStreamMayHaveTheMagnitudeAlone(field: String) throws {
+        try withTemporaryDirectory { data in
+            let made = try MadeSession(in: data)
+            try made.add("phone/accelerometer", fields: [field], rate: 25)
+            let samples = Walk().samples
+            for sample in samples {
+                let square = sample.y * sample.y + sample.z * sample.z + sample.w * sample.w
+                try made.sample("phone/accelerometer", sample.x, "\(square.squareRoot())")
+            }
+            try made.finish(at: 41)
+            var record = try made.directory.record()
+            // A fill of nothing: the stream is read as one that was filled.
+            record.logs[0].fills = [
+                SessionRecord.FilledFile(fill: 1, name: "fill", bytes: 0, samples: 0, sha256: "", gaps: [])
+            ]
+            try made.directory.write(record)
+            let input = try #require(
+                try CountInput.recordings(inSession: made.path, streams: ["accelerometer"]).first)
+            let count = try StepCount(input)
+            #expect(count.samples == samples.count && count.leftOut == 0)
+            #expect(abs(count.steps.count - Walk().steps) <= 2)
         }
     }
 }

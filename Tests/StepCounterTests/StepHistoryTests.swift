@@ -219,6 +219,9 @@ struct StepHistoryTests {
         try HistoryFixture.run { fixture in
             let stream = StreamName(device: "alice-wrist", stream: "accelerometer")
             var commit = StepCommit(steps: ["alice-wrist": [fixture.ago(5_000)]])
+            commit.spans["alice-wrist"] = [
+                CountedSpan(number: 1, start: fixture.ago(5_050), end: fixture.ago(4_950))
+            ]
             commit.positions[stream] = StreamPosition(epoch: "e", next: 100)
             try fixture.history.commit(commit, at: fixture.ago(4_900))
             try discard(fixture, device: "alice-wrist", from: 5_100, to: 4_900)
@@ -230,6 +233,49 @@ struct StepHistoryTests {
                 let bytes = FileManager.default.contents(atPath: fixture.data.appending("steps/\(name)").string)
                 #expect(bytes?.firstRange(of: Array("alice".utf8)) == nil, "\(name)")
             }
+        }
+    }
+
+    @Test func theTimeOfTheSessionIsNotCountedAnyMore() throws {
+        try HistoryFixture.run { fixture in
+            let first = CountedSpan(number: 1, start: fixture.ago(900), end: fixture.ago(700))
+            var second = CountedSpan(
+                number: 2, start: fixture.ago(690), end: fixture.ago(100), lost: 5, reason: .notRetained)
+            var commit = StepCommit()
+            commit.spans["alice-wrist"] = [first, second]
+            try fixture.history.commit(commit, at: fixture.now)
+            try discard(fixture, device: "alice-wrist", from: 500, to: 300)
+            let gap = UncountedTime(from: fixture.ago(500), to: fixture.ago(300), reason: .unknown)
+            #expect(try fixture.remove(before: 10_000) == 0)
+            #expect(try fixture.ask("alice-wrist", from: 650, to: 150).gaps == [gap])
+            // The counter continues the span as it knows it.
+            second.end = fixture.ago(50)
+            commit.spans["alice-wrist"] = [second]
+            try fixture.history.commit(commit, at: fixture.now)
+            #expect(try fixture.ask("alice-wrist", from: 650, to: 60).gaps == [gap])
+            #expect(try fixture.remove(before: 10_000) == 0)
+            #expect(try fixture.ask("alice-wrist", from: 650, to: 60).gaps == [gap])
+            // What was lost before it is still known.
+            #expect(try fixture.ask("alice-wrist", from: 698, to: 692).gaps?.map(\.samples) == [5])
+            let later = CountedSpan(number: 2, start: fixture.ago(300), end: fixture.ago(50))
+            #expect(try fixture.history.spans() == ["alice-wrist": [first, later]])
+        }
+    }
+
+    @Test func aSpanThatBeganInTheSessionBeginsBehindIt() throws {
+        try HistoryFixture.run { fixture in
+            try discard(fixture, device: "alice-wrist", from: 500, to: 300)
+            // The counter continues a span that was removed.
+            for end in [400.0, 200.0] {
+                var commit = StepCommit()
+                commit.spans["alice-wrist"] = [
+                    CountedSpan(number: 1, start: fixture.ago(450), end: fixture.ago(end))
+                ]
+                try fixture.history.commit(commit, at: fixture.now)
+                #expect(try fixture.remove(before: 10_000) == 0)
+            }
+            let later = CountedSpan(number: 1, start: fixture.ago(300), end: fixture.ago(200))
+            #expect(try fixture.history.spans() == ["alice-wrist": [later]])
         }
     }
 

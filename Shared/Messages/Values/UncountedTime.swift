@@ -8,7 +8,7 @@ public struct UncountedTime: Codable, Hashable, Sendable {
         /// Any word: later versions may add some.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// No sample is known: the sensor took none, or no step-counter ran.
+        /// No sample is known: the sensor took none, no step-counter ran, or the session was discarded.
         public static let unknown = Reason(rawValue: "unknown")
         /// After the last sample that was counted: others may arrive.
         public static let notArrived = Reason(rawValue: "notArrived")

@@ -93,7 +93,7 @@ package final class StepHistory {
         }
     }
 
-    /// The last spans of each device, in the order of their numbers.
+    /// The last spans of each device, in the order of their numbers; without those that were cut off for a discarded session.
     package func spans() throws(RecordingError) -> [String: [CountedSpan]] {
         try database.read { database in
             var spans: [String: [CountedSpan]] = [:]
@@ -101,7 +101,8 @@ package final class StepHistory {
                 database,
                 sql: """
                     SELECT name, number, start, "end", lost, reason FROM (
-                        SELECT *, ROW_NUMBER() OVER (PARTITION BY device ORDER BY number DESC) AS age FROM span
+                        SELECT *, ROW_NUMBER() OVER (PARTITION BY device ORDER BY number DESC) AS age
+                        FROM span WHERE number > 0
                     ) AS span JOIN device ON device.id = span.device WHERE age <= ? ORDER BY device, number
                     """, arguments: [StoredHistory.maximumSpans])
             for row in rows { spans[row[0], default: []].append(CountedSpan(row, from: 1)) }
@@ -204,6 +205,16 @@ package final class StepHistory {
     }
 
     private static func store(_ span: CountedSpan, of device: Int64, in database: Database) throws {
+        // A counter that continues a span does not know that a discarded session was cut off its beginning.
+        try database.cachedStatement(
+            sql: """
+                UPDATE span SET "end" = ?1
+                WHERE device = ?2 AND number = ?3 AND start > ?4 AND start <= ?1 AND start < "end"
+                """
+        ).execute(arguments: [
+            span.end.nanosecondsSince1970, device, span.number, span.start.nanosecondsSince1970,
+        ])
+        if database.changesCount > 0 { return }
         try database.cachedStatement(
             sql: "REPLACE INTO span (device, number, start, \"end\", lost, reason) VALUES (?, ?, ?, ?, ?, ?)"
         ).execute(arguments: [
@@ -297,7 +308,8 @@ package final class StepHistory {
     /// after it, and they would be counted twice.
     private static let positionTime = Int64(900_000_000_000)
 
-    /// Removes the steps of discarded sessions: those that their devices made from start to end, on the devices' clocks.
+    /// Removes the steps of discarded sessions: those that their devices made from start to end, on the devices' clocks. That time
+    /// is not counted any more.
     /// - Returns: how many steps were removed.
     private func discard(at now: WallTime) throws(RecordingError) -> Int {
         let sessions = try discards.lines(after: settledDiscards)
@@ -320,17 +332,53 @@ package final class StepHistory {
 
     private func discard(from start: WallTime, to end: WallTime, of name: String) throws(RecordingError) -> Int {
         guard let device = devices[name] else { return 0 }
-        let (removed, isGone) = try database.write { database in
+        let (removed, isCut, isGone) = try database.write { database in
             let expired = "FROM step WHERE device = ? AND date >= ? AND date <= ?"
             let arguments: StatementArguments = [device, start.nanosecondsSince1970, end.nanosecondsSince1970]
             let steps = try Int.fetchOne(
                 database.cachedStatement(sql: "SELECT COALESCE(SUM(steps), 0) \(expired)"), arguments: arguments)
             try database.cachedStatement(sql: "DELETE \(expired)").execute(arguments: arguments)
-            return (steps ?? 0, try Self.removeEmpty(device, from: database))
+            let isCut = try Self.cut(from: start, to: end, of: device, in: database)
+            return (steps ?? 0, isCut, try Self.removeEmpty(device, from: database))
         }
         if isGone { devices[name] = nil }
-        if removed > 0 || isGone { isLogStale = true }
+        if removed > 0 || isCut || isGone { isLogStale = true }
         return removed
+    }
+
+    /// Cuts a time out of a device's spans. Of a span that is left on both sides, the later part keeps the number, because a
+    /// counter may continue it; the earlier one gets a number below 1, which no counter gives.
+    /// - Returns: whether any of the time was in a span.
+    private static func cut(
+        from start: WallTime, to end: WallTime, of device: Int64, in database: Database
+    ) throws -> Bool {
+        guard start < end else { return false }
+        let rows = try Row.fetchAll(
+            database.cachedStatement(
+                sql: """
+                    SELECT number, start, "end", lost, reason FROM span WHERE device = ? AND start < ? AND "end" > ?
+                    """), arguments: [device, end.nanosecondsSince1970, start.nanosecondsSince1970])
+        for row in rows {
+            let span = CountedSpan(row, from: 0)
+            try database.cachedStatement(sql: "DELETE FROM span WHERE device = ? AND number = ?")
+                .execute(arguments: [device, span.number])
+            if span.end > end {
+                try store(
+                    CountedSpan(number: span.number, start: end, end: span.end), of: device, in: database)
+            }
+            if span.start < start {
+                var earlier = span
+                earlier.end = start
+                if span.end > end {
+                    let first = try Int.fetchOne(
+                        database.cachedStatement(sql: "SELECT MIN(number) FROM span WHERE device = ?"),
+                        arguments: [device])
+                    earlier.number = min(first ?? 1, 1) - 1
+                }
+                try store(earlier, of: device, in: database)
+            }
+        }
+        return !rows.isEmpty
     }
 
     /// Removes the positions of streams that are not counted any more.
