@@ -89,11 +89,17 @@ actor WatchEngine: Engine {
     /// Returns when nothing more can happen.
     func waitForEnd() async throws { try await wait { [core] in core.isOver } }
 
-    /// Ends all sessions, and returns when they have ended.
+    /// Ends all sessions, and returns when they have ended, or after a while.
     func finish() async {
         core.stop(at: now)
         perform()
-        try? await wait(until: now.monotonic + Self.finishLimit.nanoseconds) { [core] in core.isIdle }
+        do {
+            try await wait(until: now.monotonic + Self.finishLimit.nanoseconds) { [core] in core.isIdle }
+            core.giveUpUnconfirmed()
+            perform()
+        } catch {
+            // It ends for another reason than a signal, the last session say: nothing was waited for.
+        }
     }
 
     private func take(_ batch: MessageBatch) {

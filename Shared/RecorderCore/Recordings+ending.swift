@@ -210,7 +210,7 @@ extension Recordings {
         }
         if session.status == .failed { emit(.release(.ends)) }
         for stream in session.ordered {
-            stream.close(at: now.date)
+            stream.close(at: now)
             announceGaps(of: stream, in: session, at: now)
         }
         demandedBlocks = lastBlock

@@ -25,7 +25,7 @@ extension Recordings {
     func advanceRings(at now: Moment) {
         guard ringRemoval == nil, now.monotonic >= ringAt else { return }
         for session in sessions.values where session.status == .running && session.record.limits.keep != nil {
-            let files = session.expiredFiles(limit: Self.maximumRemoved, at: now.date)
+            let files = session.expiredFiles(limit: Self.maximumRemoved, at: now)
             if files.isEmpty { continue }
             ringRemoval = RingRemoval(session: session.identifier, files: files, date: now.date)
             return emit(.removeFiles(session.directory, files.values.flatMap(\.self), at: now.date))

@@ -231,12 +231,12 @@ package final class Session {
 
     /// Files that its ring removes next, by log.
     /// - Parameter limit: how many at most.
-    func expiredFiles(limit: Int, at date: WallTime) -> [LogName: [FinishedFile]] {
+    func expiredFiles(limit: Int, at now: Moment) -> [LogName: [FinishedFile]] {
         guard let ring = FileRing(record) else { return [:] }
         var left = limit
         var expired: [LogName: [FinishedFile]] = [:]
         for stream in ordered where left > 0 {
-            let files = stream.log.expired(ring, announced: announced[stream.log.name] ?? 0, limit: left, at: date)
+            let files = stream.log.expired(ring, announced: announced[stream.log.name] ?? 0, limit: left, at: now)
             if files.isEmpty { continue }
             expired[stream.log.name] = files
             left -= files.count
@@ -274,7 +274,7 @@ package final class Session {
         return whole
     }
 
-    /// The finished files that may have samples of a time.
+    /// The finished files that may have samples of a time, or were written then.
     package func files(of time: KeptTime) -> [FinishedFile] {
         ordered.flatMap { stream in
             stream.log.record.files.filter {

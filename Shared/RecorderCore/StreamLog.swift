@@ -15,6 +15,17 @@ package final class StreamLog {
         var hasRecords = false
     }
 
+    /// The times of a file that waits to be finished.
+    private struct SealedTimes {
+        /// Of its samples; nil if they are unknown.
+        let samples: ClosedRange<Double>?
+        /// From when to when it was written, on the recorder's clock, which may have been set back meanwhile.
+        let begun: WallTime
+        let ended: WallTime
+        /// When it got its final name, on the monotonic clock.
+        let finishedAt: Int64
+    }
+
     /// How many files may wait to be finished. A slower disk gets longer files, not more of them.
     private static let maximumSealed = 4
 
@@ -56,8 +67,10 @@ package final class StreamLog {
     /// none, or part of the file was written before the recorder was restarted.
     private var times: ClosedRange<Double>?
     private var areTimesKnown = true
-    /// The same of the sealed files.
-    private var sealedTimes: [ClosedRange<Double>?] = []
+    /// What the ring must know of the sealed files.
+    private var sealedTimes: [SealedTimes] = []
+    /// When this run finished files, on the monotonic clock: the last ones of the finished files, in their order. Only with a ring.
+    private var finishedAt: [Int64] = []
     /// How many of the finished files the ring has decided about: they were removed, or they stay.
     private var ringNext = 0
     /// Files that the ring could not remove, and leaves where they are.
@@ -326,7 +339,7 @@ package final class StreamLog {
     package func rotate(at now: Moment) -> Int? {
         guard let file, file.samples > 0, sealed.count < Self.maximumSealed else { return nil }
         let finished = index
-        close(at: now.date)
+        close(at: now)
         openNext(at: now)
         return finished
     }
@@ -334,7 +347,7 @@ package final class StreamLog {
     /// Continues in a new file with other columns, at the sample that comes next.
     package func change(to fields: [String], _ types: [FieldType]?, epoch: Int, next: Int, at now: Moment) {
         move(to: epoch, next: next)
-        close(at: now.date)
+        close(at: now)
         record.fields = fields
         record.types = types
         formatter = RecordFormatter(format: format, sensorType: record.stream, fields: fields, types: types)
@@ -342,15 +355,18 @@ package final class StreamLog {
     }
 
     /// Gives the file its final name. Nothing can be written into it any more.
-    package func close(at date: WallTime) {
+    package func close(at now: Moment) {
         guard let file else { return }
-        let name = FinishedName(log: name, finishedAt: date, after: lastName, format: format).free(in: directory)
+        let name = FinishedName(log: name, finishedAt: now.date, after: lastName, format: format).free(in: directory)
         let end = FileEnd(
             index: index, name: name.description, bytes: file.bytes + terminatorLength, samples: file.samples)
         appender.append(end, of: number)
         lastName = name
         sealed.append(end)
-        sealedTimes.append(areTimesKnown ? times : nil)
+        sealedTimes.append(
+            SealedTimes(
+                samples: areTimesKnown ? times : nil, begun: min(fileDate, now.date), ended: max(fileDate, now.date),
+                finishedAt: now.monotonic))
         times = nil
         areTimesKnown = true
         self.file = nil
@@ -363,8 +379,13 @@ package final class StreamLog {
         sealed.removeFirst()
         var finished = finished
         let times = sealedTimes.removeFirst()
-        finished.from = times?.lowerBound
-        finished.to = times?.upperBound
+        finished.from = times.samples?.lowerBound
+        finished.to = times.samples?.upperBound
+        if hasRing {
+            finished.begun = times.begun.seconds(since: startDate)
+            finished.ended = times.ended.seconds(since: startDate)
+            finishedAt.append(times.finishedAt)
+        }
         record.files.append(finished)
         return true
     }
@@ -381,7 +402,7 @@ package final class StreamLog {
     /// - Parameters:
     ///   - announced: how many of the finished files `session.json` lists.
     ///   - limit: how many files at most.
-    func expired(_ ring: FileRing, announced: Int, limit: Int, at date: WallTime) -> [FinishedFile] {
+    func expired(_ ring: FileRing, announced: Int, limit: Int, at now: Moment) -> [FinishedFile] {
         let end = min(announced, record.files.count)
         while ringNext < end {
             let file = record.files[ringNext]
@@ -390,8 +411,12 @@ package final class StreamLog {
         }
         guard ringNext < end else { return [] }
         var expired: [FinishedFile] = []
-        for file in record.files[ringNext..<end] where file.removed == nil && !ringRefused.contains(file.name) {
-            guard expired.count < limit, ring.isExpired(file, of: name, at: date) else { break }
+        let earlier = record.files.count - finishedAt.count
+        for index in ringNext..<end {
+            let file = record.files[index]
+            if file.removed != nil || ringRefused.contains(file.name) { continue }
+            let time: Int64? = index < earlier ? nil : finishedAt[index - earlier]
+            guard expired.count < limit, ring.isExpired(file, of: name, finishedAt: time, at: now) else { break }
             if !ring.isKept(file, of: name) { expired.append(file) }
         }
         return expired

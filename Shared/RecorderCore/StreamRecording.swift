@@ -651,9 +651,9 @@ package final class StreamRecording {
     }
 
     /// Gives the last file its final name, with the marker of the session's end.
-    package func close(at date: WallTime) {
-        if log.record.isMarkedStopped != true { log.mark(.stop, at: date) }
-        log.close(at: date)
+    package func close(at now: Moment) {
+        if log.record.isMarkedStopped != true { log.mark(.stop, at: now.date) }
+        log.close(at: now)
     }
 
     /// Whether its samples are left out now: in a pause, or in a step that the session does not want it in.

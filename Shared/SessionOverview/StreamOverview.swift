@@ -49,6 +49,8 @@ package struct StreamOverview: Sendable {
         var samples = 0
         var intervals = IntervalHistogram()
         var last: Int64?
+        /// The sample before, if the next one follows on it.
+        var previous: Int64?
         var open: Hole?
         var gaps: [Hole] = []
         func close(_ next: Int64?) {
@@ -65,7 +67,9 @@ package struct StreamOverview: Sendable {
                         seconds.magnitude < 9e9
                     else { return }
                     let time = Int64((seconds * 1e9).rounded())
-                    if open != nil { close(time) } else if let last { intervals.add(Double(time - last) / 1e9) }
+                    if open != nil { close(time) }
+                    if let previous { intervals.add(Double(time - previous) / 1e9) }
+                    previous = time
                     last = time
                     samples += 1
                     envelope.add(at: time) { field in
@@ -74,8 +78,12 @@ package struct StreamOverview: Sendable {
                         return DecimalParser.parse(UnsafeRawBufferPointer(rebasing: bytes[values[place]])) ?? .nan
                     }
                 }
-            case .marker(let marker, _): if marker.gap != nil, open == nil { open = Hole(from: last) }
-            case .absent: if open == nil { open = Hole(from: last) }
+            case .marker(let marker, let discontinuity):
+                if marker.gap != nil || discontinuity != nil { previous = nil }
+                if marker.gap != nil, open == nil { open = Hole(from: last) }
+            case .absent:
+                previous = nil
+                if open == nil { open = Hole(from: last) }
             }
         }
         close(nil)

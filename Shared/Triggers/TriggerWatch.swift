@@ -30,8 +30,8 @@ package final class TriggerWatch: RecoveringCore {
     /// The session with a ring of which the time around triggers is kept; nil to record sessions.
     private let ring: String?
     private var sessions: TriggeredSessions
-    /// Until when the ring was asked to keep what it has, on the monotonic clock.
-    private var keptUntil = Int64.min
+    /// The latest time that the ring was asked to keep, with all that touches it, on the monotonic clock.
+    private var keptTime: ClosedRange<Int64>?
     private var triggersKept = 0
     /// Requests to keep a time that are not answered.
     private var openKeeps = 0
@@ -95,6 +95,19 @@ package final class TriggerWatch: RecoveringCore {
         isStopping = true
         sessions.stopAll(at: now.monotonic)
         emitActions(at: now)
+    }
+
+    /// Reports what the recorder did not confirm, because the watch waits no longer.
+    package func giveUpUnconfirmed() {
+        if isIdle { return }
+        emit(.lost)
+        for session in sessions.unfinished {
+            emit(.say("session \(session) may not be whole: the recorder did not confirm its end in time"))
+        }
+        if openKeeps > 0 {
+            let times = openKeeps == 1 ? "1 time" : "\(openKeeps) times"
+            emit(.say("session \(ring ?? "") may not keep \(times): the recorder did not confirm that in time"))
+        }
     }
 
     // MARK: What arrives
@@ -186,14 +199,16 @@ package final class TriggerWatch: RecoveringCore {
         for finding in found where !isStopping {
             if finding.isNew {
                 let value = finding.value.map { " is \(Self.text($0))" } ?? ""
-                trigger(
+                stream.keptUntil[finding.expression] = trigger(
                     "\(stream.name)\(value): \(finding.expression)", at: finding.instant, published: published,
                     now: now)
             } else if ring == nil {
                 sessions.hold(at: finding.instant, now: now.monotonic)
-            } else if finding.instant.addingClamped(after) > keptUntil {
-                // What is still so is kept ahead, so that not each sample is a request.
-                keep(at: finding.instant, until: finding.instant.addingClamped(after + Self.keptAhead), now: now)
+            } else if let kept = stream.keptUntil[finding.expression] {
+                // Of samples that were replayed, a finding may be long after the one before. It was so all the time between them.
+                let start = min(kept, finding.instant.subtractingClamped(before))
+                stream.keptUntil[finding.expression] = extend(
+                    kept, from: start, until: finding.instant.addingClamped(after), now: now)
             }
         }
         if !found.isEmpty { emitActions(at: now) }
@@ -242,16 +257,21 @@ package final class TriggerWatch: RecoveringCore {
 
     // MARK: Sessions
 
-    private func trigger(_ what: String, at instant: Int64, published: WallTime?, now: Moment) {
+    /// - Returns: until when its time is kept, on the monotonic clock; nil if it is not the ring's to keep.
+    @discardableResult
+    private func trigger(_ what: String, at instant: Int64, published: WallTime?, now: Moment) -> Int64? {
         let fate: String
+        var kept: Int64?
         if let ring {
-            guard triggersKept < limit else { return }
+            guard triggersKept < limit else { return nil }
             triggersKept += 1
-            keep(at: instant, until: instant.addingClamped(after), now: now)
+            let (start, end) = (instant.subtractingClamped(before), instant.addingClamped(after))
+            // If it can't be requested now, it is with what continues.
+            kept = keep(from: start, until: end, now: now) ? end : start
             fate = "session \(ring) keeps its time"
         } else {
             guard let (session, isNew) = sessions.trigger(at: instant, now: now.monotonic, named: { nextName(at: now) })
-            else { return }
+            else { return nil }
             fate = "session \(session) \(isNew ? "begins" : "continues")"
         }
         let delay = published.map { published in
@@ -259,16 +279,34 @@ package final class TriggerWatch: RecoveringCore {
         }
         let date = date(of: instant, at: now).localText
         emit(.say("\(date) \(what)\(delay ?? ""): \(fate)"))
+        return kept
     }
 
-    private func keep(at instant: Int64, until end: Int64, now: Moment) {
+    /// Keeps the time of what is still so, and some ahead, so that not each sample of each stream is a request.
+    /// - Parameter kept: until when it is kept already.
+    /// - Returns: until when it is kept now.
+    private func extend(_ kept: Int64, from start: Int64, until end: Int64, now: Moment) -> Int64 {
+        if end <= kept { return kept }
+        if let keptTime, keptTime.lowerBound <= start, end <= keptTime.upperBound { return keptTime.upperBound }
+        let ahead = end.addingClamped(Self.keptAhead)
+        return keep(from: start, until: ahead, now: now) ? ahead : kept
+    }
+
+    /// - Returns: whether the ring is asked to keep the time.
+    private func keep(from start: Int64, until end: Int64, now: Moment) -> Bool {
         guard openKeeps < Self.maximumKeeps else {
             emit(.lost)
-            return emit(.say("\(Self.maximumKeeps) times are to be kept before this one: it is not kept"))
+            emit(.say("\(Self.maximumKeeps) times are to be kept before this one: it is not kept"))
+            return false
         }
-        keptUntil = max(keptUntil, end)
+        if let time = keptTime, time.lowerBound <= end, start <= time.upperBound {
+            keptTime = min(time.lowerBound, start)...max(time.upperBound, end)
+        } else if keptTime.map({ $0.upperBound < end }) ?? true {
+            keptTime = start...end
+        }
         openKeeps += 1
-        emit(.keep(from: date(of: instant.subtractingClamped(before), at: now), to: date(of: end, at: now)))
+        emit(.keep(from: date(of: start, at: now), to: date(of: end, at: now)))
+        return true
     }
 
     /// Takes whether a time is kept.

@@ -63,6 +63,9 @@ package struct TriggeredSessions: Sendable {
     /// Whether no session is open, or being ended.
     package var isIdle: Bool { open.isEmpty && ending.isEmpty }
 
+    /// Sessions that are open, or being ended, in the order of their names.
+    package var unfinished: [String] { (open.map(\.name) + ending).sorted() }
+
     /// Whether nothing more can happen.
     package var isOver: Bool { isIdle && (begun >= limit || isStopping) }
 

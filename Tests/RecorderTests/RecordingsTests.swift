@@ -19,6 +19,8 @@ import Testing
         let core: Recordings
         let session: Session
         private(set) var time: Int64 = 0
+        /// How far the wall clock was set forward.
+        private var clockStep: Int64 = 0
         /// The publisher's run.
         private var epoch = "e"
         private var next = 0
@@ -33,7 +35,10 @@ import Testing
         private let data: FilePath
         private let files: SessionFiles
 
-        init(in data: FilePath) throws {
+        /// What a ring had removed.
+        private(set) var removed: [FinishedFile] = []
+
+        init(in data: FilePath, _ limits: SessionRecord.Limits = SessionRecord.Limits()) throws {
             self.data = data
             files = SessionFiles(in: data)
             core = Recordings(
@@ -41,7 +46,7 @@ import Testing
                     syncInterval: 100_000_000, recoveryLimit: 10 * second, holdLimit: 1 << 20, minimumFree: 0,
                     shard: nil),
                 log: "L", position: 0)
-            session = try Self.session("s", startedAt: start, SessionRecord.Limits(), of: core, in: data)
+            session = try Self.session("s", startedAt: start, limits, of: core, in: data)
             core.open([description], of: session, at: now)
             #expect(core.begin(session))
         }
@@ -77,7 +82,7 @@ import Testing
         func restartPublisher(as name: String, at next: Int = 0) { (epoch, self.next) = (name, next) }
 
         var now: Moment {
-            Moment(monotonic: time, date: WallTime(nanosecondsSince1970: RecordingsTests.start + time))
+            Moment(monotonic: time, date: WallTime(nanosecondsSince1970: RecordingsTests.start + time + clockStep))
         }
 
         var description: StreamDescription {
@@ -92,6 +97,8 @@ import Testing
         }
 
         func wait(_ nanoseconds: Int64) { time += nanoseconds }
+
+        func setClockForward(_ nanoseconds: Int64) { clockStep += nanoseconds }
 
         /// Takes the next samples of the stream, or loses them.
         func sample(_ count: Int, isLost: Bool = false) throws {
@@ -188,6 +195,9 @@ import Testing
                         core.synced(session, files.endSync(sync, of: session), at: now)
                     case .store: core.stored(nil, at: now)
                     case .conclude(let record, _, _): core.concluded(record, nil, at: now)
+                    case .removeFiles(_, let files, _):
+                        removed += files
+                        core.removedFiles(.success([:]), at: now)
                     default: continue
                     }
                 }
@@ -197,6 +207,34 @@ import Testing
 
     private func withScript(_ body: (Script) throws -> Void) throws {
         try withTemporaryDirectory { try body(Script(in: $0)) }
+    }
+
+    /// A machine without a clock of its own starts days back, and is set right while it records.
+    @Test func aRingRemovesNothingEarlyWhenTheWallClockIsSetForward() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory, SessionRecord.Limits(maximumFileAge: 10, keep: 60))
+            try script.sample(10)
+            _ = script.settle()
+            script.wait(11 * Self.second)
+            let end = script.now.date.seconds(since: script.session.record.startDate)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            let log = try #require(script.session.ordered.first?.log)
+            let file = try #require(log.record.files.first)
+            #expect(file.begun == 0 && file.ended == end)
+            script.setClockForward(3 * 86_400 * Self.second)
+            for wait: Int64 in [2, 50] {
+                script.wait(wait * Self.second)
+                script.core.tick(at: script.now)
+                _ = script.settle()
+                #expect(script.removed == [])
+            }
+            script.wait(10 * Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            #expect(script.removed.map(\.name) == [file.name])
+            #expect(log.record.files.first?.removed != nil)
+        }
     }
 
     @Test func eachEarlierRunIsAGapOfASessionFromThePast() throws {

@@ -12,6 +12,10 @@ struct FileRingTests {
 
     private static func date(_ seconds: Double) -> WallTime { WallTime(seconds: start.seconds + seconds) }
 
+    private static func moment(_ seconds: Double, monotonic: Int64 = 0) -> Moment {
+        Moment(monotonic: monotonic * 1_000_000_000, date: date(seconds))
+    }
+
     private static func time(_ from: Double, _ to: Double) -> KeptTime { KeptTime(from: date(from), to: date(to)) }
 
     /// A file that was finished so many seconds after the start, with the samples of the hour before.
@@ -46,9 +50,22 @@ struct FileRingTests {
     @Test func aFileIsOldByTheSecondOfItsName() throws {
         let ring = try #require(try Self.ring(keep: 86_400))
         let (log, file) = try Self.file(3_600.5)
-        #expect(!ring.isExpired(file, of: log, at: Self.date(90_000.9)))
-        #expect(ring.isExpired(file, of: log, at: Self.date(90_001)))
+        #expect(!ring.isExpired(file, of: log, at: Self.moment(90_000.9)))
+        #expect(ring.isExpired(file, of: log, at: Self.moment(90_001)))
         #expect(try Self.ring(keep: nil) == nil)
+    }
+
+    @Test func aWallClockThatIsSetForwardMakesNoFileOfThisRunOld() throws {
+        let ring = try #require(try Self.ring(keep: 86_400))
+        let (log, file) = try Self.file(3_600)
+        let jump = 3 * 86_400.0
+        #expect(!ring.isExpired(file, of: log, finishedAt: 0, at: Self.moment(jump, monotonic: 60)))
+        #expect(!ring.isExpired(file, of: log, finishedAt: 0, at: Self.moment(jump, monotonic: 86_399)))
+        #expect(ring.isExpired(file, of: log, finishedAt: 0, at: Self.moment(jump, monotonic: 86_400)))
+        #expect(
+            !ring.isExpired(file, of: log, finishedAt: 0, at: Self.moment(3_600, monotonic: 86_400)),
+            "it goes by both clocks")
+        #expect(ring.isExpired(file, of: log, at: Self.moment(jump, monotonic: 60)), "an earlier run finished it")
     }
 
     @Test func aFileWithSamplesOfAKeptTimeStays() throws {
@@ -61,6 +78,24 @@ struct FileRingTests {
         #expect(try isKept(Self.time(7_199, 9_000)))
         #expect(try !isKept(Self.time(0, 3_599)))
         #expect(try !isKept(Self.time(7_200, 9_000)))
+    }
+
+    @Test func aFileThatWasWrittenInAKeptTimeStaysWhateverItsPublishersClockSays() throws {
+        let (log, made) = try Self.file(7_200)
+        var file = made
+        file.from = -86_400
+        file.to = -82_800
+        file.begun = 3_600
+        file.ended = 7_200
+        func isKept(_ time: KeptTime) throws -> Bool {
+            try #require(try Self.ring(keep: 1, kept: [time])).isKept(file, of: log)
+        }
+        #expect(try isKept(Self.time(5_000, 5_010)))
+        #expect(try isKept(Self.time(0, 3_600)))
+        #expect(try isKept(Self.time(7_200, 9_000)))
+        #expect(try !isKept(Self.time(0, 3_599)))
+        #expect(try !isKept(Self.time(7_201, 9_000)))
+        #expect(try isKept(Self.time(-85_000, -84_990)), "samples of that time stay too")
     }
 
     @Test func aFileOfUnknownTimesStaysIfItMayHaveSamplesOfAKeptTime() throws {

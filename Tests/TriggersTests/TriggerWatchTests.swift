@@ -121,6 +121,51 @@ import Triggers
         #expect(world.lines.last?.hasSuffix(": session always keeps its time") == true)
     }
 
+    @Test(arguments: [nil, "always"])
+    func whatTheRecorderDidNotConfirmBeforeTheEndIsLost(ring: String?) throws {
+        let world = try WatchWorld(
+            [Self.expression], before: Self.second, after: Self.second, falls: [10 * Self.second],
+            longestAnswer: 1_000_000 * Self.second, ring: ring)
+        world.run(until: 11 * Self.second)
+        #expect(!world.isIdle)
+        world.giveUp()
+        #expect(world.isLossTold)
+        let line = try #require(world.lines.last)
+        #expect(line.hasPrefix(ring == nil ? "session fall-" : "session always may not keep 1 time:"), "\(line)")
+    }
+
+    @Test func aWatchThatEndsWithNothingOpenLosesNothing() throws {
+        let world = try WatchWorld(
+            [Self.expression], before: Self.second, after: Self.second, falls: [10 * Self.second])
+        world.run(until: 20 * Self.second)
+        let lines = world.lines
+        world.giveUp()
+        #expect(!world.isLossTold)
+        #expect(world.lines == lines)
+    }
+
+    /// All samples are lost on their way, and a replay has seconds of them.
+    @Test(arguments: [
+        ["left-wrist/accelerometer |a| < 1g"],
+        ["left-wrist/accelerometer |a| < 1g", "left-wrist/ silent 1s"],
+    ])
+    func aRingKeepsAllOfALongConditionThatIsFoundInReplayedSamples(expressions: [String]) throws {
+        let world = try WatchWorld(
+            expressions, before: Self.second / 5, after: Self.second / 5, falls: [], lossPercent: 100, ring: "always")
+        world.run(until: 20 * Self.second)
+        world.step(to: 30 * Self.second)
+        var end = Self.second / 100
+        for kept in world.kept.sorted(by: { $0.from < $1.from }) {
+            #expect(kept.from <= end, "the time from \(Double(end) / 1e9) s on is not kept")
+            end = max(end, kept.to)
+        }
+        #expect(end >= 20 * Self.second)
+        // It is kept ahead.
+        #expect(world.kept.count < 10)
+        #expect(!world.isLossTold)
+        #expect(world.isIdle)
+    }
+
     @Test func aFallIsToldWithItsValueAndItsDelay() throws {
         let world = try WatchWorld(
             [Self.expression], before: Self.second, after: Self.second, falls: [10 * Self.second])

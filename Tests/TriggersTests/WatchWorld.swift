@@ -286,5 +286,12 @@ final class WatchWorld {
         step(to: time + 2 * longestAnswer + 60 * Self.second)
     }
 
+    /// The watch ends, and waits for no answer.
+    func giveUp() {
+        core.stop(at: now)
+        core.giveUpUnconfirmed()
+        perform()
+    }
+
     var isIdle: Bool { core.isIdle }
 }

@@ -15,6 +15,10 @@ package struct FinishedFile: Codable, Hashable, Sendable {
     package var from: Double?
     /// The time of its last sample.
     package var to: Double?
+    /// When it was begun, in seconds since the session's start on the recorder's clock, in a session with a ring.
+    package var begun: Double?
+    /// When it was finished, likewise.
+    package var ended: Double?
     /// When the session's ring removed it.
     package var removed: WallTime?
 

@@ -30,6 +30,8 @@ final class WatchedStream {
     private(set) var lost: [Gap] = []
     private(set) var found: [Finding] = []
     private(set) var unit: String?
+    /// Until when a ring was asked to keep the time of what holds, by expression, on the monotonic clock.
+    var keptUntil: [TriggerExpression: Int64] = [:]
 
     private var conditions: [StreamCondition]
     private var silences: [(expression: TriggerExpression, span: Int64, isSilent: Bool)]
