@@ -44,8 +44,10 @@ struct CreateCommand: ParsableCommand {
                 StandardStream.error.print("\(Program.archiver): \(notice)\n")
             }
             let archiver = SessionArchiver(choices: settings.choices, recipients: recipients)
-            let claim = try self.claim(session.session, in: Directory(path))
-            let made = try archiver.archive(session, to: Directory(path), at: date)
+            let archives = Directory(path)
+            let claim = try self.claim(session.session, in: archives)
+            try refuseRecorded(session.session, in: archives)
+            let made = try archiver.archive(session, to: archives, at: date)
             withExtendedLifetime(claim) {}
             for archive in made {
                 let metadata = archive.metadata
@@ -74,5 +76,17 @@ struct CreateCommand: ParsableCommand {
             .alreadyExists,
             "An archiver is at work on session \(session) in \(archives.path). Ask it with archive.create, or make the "
                 + "archive in another directory with --to.")
+    }
+
+    /// The running archiver uploads the very bytes that it noted: in their place, others could never be delivered. Behind a
+    /// receipt they may be replaced, since the receiver has them.
+    private func refuseRecorded(_ session: SessionIdentifier, in archives: Directory) throws(ArchiveError) {
+        let record = session.text + ConfirmedUpload.recordSuffix
+        guard archives.contains(record) else { return }
+        throw ArchiveError(
+            .alreadyExists,
+            "\(archives.path.appending(record)) lists an archive of session \(session) that is not uploaded yet, and is not "
+                + "replaced. Have the running archiver upload it with archive.create, or make another archive in another "
+                + "directory with --to.")
     }
 }

@@ -44,10 +44,12 @@ package struct ArchiveFailure: Error, Hashable, Sendable {
     /// An archive was not uploaded.
     package init(_ error: UploadError) {
         let retry: Retry =
-            switch error.retry {
-            case .never: .never
-            case .later: .backingOff
-            case .after(let time): .after(time)
+            switch (error.retry, error.code) {
+            // Trying at once is no use, but a key or a share that was repaired must not need a request for each session.
+            case (.never, .notPermitted), (.never, .notFound): .backingOff
+            case (.never, _): .never
+            case (.later, _): .backingOff
+            case (.after(let time), _): .after(time)
             }
         self.init(code: error.code.rawValue, reason: error.description, retry: retry, isRefusal: true)
     }

@@ -7,6 +7,7 @@ import MessageBus
 import Messages
 import Recording
 import Runtime
+import ServiceKit
 import SystemPackage
 import Upload
 import ZeroMQ
@@ -103,6 +104,7 @@ extension ArchiveEngine {
                 }
                 return (try archiver.archive(directory, to: folder.directory, at: date), logs)
             }
+            health.clear(Self.certificateDates)
             return .success(ArchiveRecord(session, made: made, logs: logs, date: date))
         } catch {
             return .failure(ArchiveFailure(error))

@@ -27,6 +27,8 @@ actor ArchiveEngine: Engine {
     let uploader: Uploader?
     let logManager: LogManagerClient
     let listener: Listener
+    /// Whose report to health says that a certificate is not valid now.
+    static let certificateDates = "certificateDates"
     /// Of the sessions that are being worked on.
     var claims: [SessionIdentifier: DirectoryLock] = [:]
 
@@ -47,6 +49,12 @@ actor ArchiveEngine: Engine {
         thread = try SocketThread(name: "archives")
         for notice in settings.recipients.compactMap(\.notice) {
             host.logger.notice("certificate of an authority", metadata: ["notice": "\(notice)"])
+        }
+        do throws(ServiceError) {
+            try settings.checkCertificates(at: ArchiveEngine.clock().date)
+        } catch {
+            host.logger.error("no archive can be made", metadata: [LogKey.error: "\(error)"])
+            host.health.report(.degraded, "no archive can be made: \(error)", for: Self.certificateDates)
         }
     }
 

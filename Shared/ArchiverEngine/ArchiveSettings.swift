@@ -40,8 +40,8 @@ package struct ArchiveSettings: SettingGroup {
     }
 
     /// Reads the certificates.
-    /// - Parameter date: when they must be valid.
-    package func recipients(at date: WallTime) throws(ArchiveError) -> [Certificate] {
+    /// - Parameter date: when they must be valid; nil if that is checked later.
+    package func recipients(at date: WallTime?) throws(ArchiveError) -> [Certificate] {
         var recipients: [Certificate] = []
         for path in certificate { recipients += try Certificate.read(path, at: date) }
         return recipients

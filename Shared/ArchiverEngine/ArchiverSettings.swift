@@ -1,9 +1,8 @@
 import ArchiverCore
 import Archives
 import Encryption
-import Messages
+package import Messages
 import Recording
-import Runtime
 package import ServiceKit
 package import Upload
 
@@ -48,12 +47,22 @@ package struct ArchiverSettings: SettingGroup {
             keepRecordings: keepRecordings)
     }
 
-    /// Reads the certificates.
+    /// Reads the certificates. One that has expired stops no upload or removal, so dates are checked when an archive is made.
     /// - Throws: `ServiceError` (bad configuration).
     package mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
         try uploads.complete(reading: reader)
         do throws(ArchiveError) {
-            recipients = try archives.recipients(at: ArchiveEngine.clock().date)
+            recipients = try archives.recipients(at: nil)
+        } catch {
+            throw ServiceError(.badConfiguration, error.description)
+        }
+    }
+
+    /// Refuses certificates that are not valid at a date.
+    /// - Throws: `ServiceError` (bad configuration).
+    package func checkCertificates(at date: WallTime) throws(ServiceError) {
+        do throws(ArchiveError) {
+            for recipient in recipients { try recipient.check(at: date) }
         } catch {
             throw ServiceError(.badConfiguration, error.description)
         }

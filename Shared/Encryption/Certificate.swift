@@ -29,8 +29,9 @@ package final class Certificate: Sendable {
 
     /// Reads the certificates in a file, PEM or DER, each one of them a recipient.
     ///
-    /// - Throws: `badCertificate` if there is none, or one can't be encrypted to now.
-    package static func read(_ path: FilePath, at date: WallTime) throws(ArchiveError) -> [Certificate] {
+    /// - Parameter date: when they must be valid; nil if that is checked later.
+    /// - Throws: `badCertificate` if there is none, or one can't be encrypted to.
+    package static func read(_ path: FilePath, at date: WallTime?) throws(ArchiveError) -> [Certificate] {
         let bytes: [UInt8]
         do {
             bytes = try Directory(path.removingLastComponent()).read(path.lastComponent?.string ?? "")
@@ -59,9 +60,9 @@ package final class Certificate: Sendable {
         return handles
     }
 
-    /// Refuses a certificate that is not meant for this, is not valid now, or has a key that nothing can be encrypted to.
-    package func check(at date: WallTime) throws(ArchiveError) {
-        if let fault = fault(at: date) {
+    /// Refuses a certificate that is not meant for this, is not valid at a date, or has a key that nothing can be encrypted to.
+    package func check(at date: WallTime?) throws(ArchiveError) {
+        if let fault = date.flatMap({ dateFault(at: $0) }) ?? fault {
             throw ArchiveError(.badCertificate, "Could not encrypt to \(path) (\(subject)): \(fault)")
         }
     }
@@ -81,7 +82,7 @@ package final class Certificate: Sendable {
             + "to it. If its key also signs certificates, give another one: make it with -addext basicConstraints=CA:FALSE."
     }
 
-    private func fault(at date: WallTime) -> String? {
+    private func dateFault(at date: WallTime) -> String? {
         var seconds = time_t(date.nanosecondsSince1970 / 1_000_000_000)
         if X509_cmp_time(X509_get0_notBefore(handle), &seconds) >= 0 {
             return "it is not valid before \(Self.text(X509_get0_notBefore(handle))). Check this machine's clock, or "
@@ -90,6 +91,10 @@ package final class Certificate: Sendable {
         if X509_cmp_time(X509_get0_notAfter(handle), &seconds) <= 0 {
             return "it expired on \(Self.text(X509_get0_notAfter(handle))). Ask its owner for a new one."
         }
+        return nil
+    }
+
+    private var fault: String? {
         let flags = X509_get_extension_flags(handle)
         if flags & UInt32(EXFLAG_INVALID) != 0 {
             return "its extensions can't be understood. Ask its owner for another."

@@ -78,6 +78,36 @@ import Testing
         #expect(pauses.allSatisfy { $0 <= 3600 + 600 })
     }
 
+    private static func refusal(_ code: UploadError.Code) -> UploadError {
+        UploadError(code, at: "out", "it refused", advice: "Repair it.", retry: .never)
+    }
+
+    /// A key that expired or a share that is not writable must not need a request for each session once it is repaired.
+    @Test(arguments: [UploadError.Code.notPermitted, .notFound])
+    func whatARepairedReceiverRefusedIsUploadedWithoutARequest(code: UploadError.Code) throws {
+        let world = try world(sessions: 1)
+        world.receive = { _ in Self.refusal(code) }
+        world.begin()
+        world.run(seconds: 30_000)
+        // One try a turn, after pauses up to an hour.
+        #expect((8...16).contains(world.tries.count), "\(world.tries.count) tries")
+        world.receive = { _ in nil }
+        world.run(seconds: 8000)
+        #expect(world.violations.isEmpty)
+        #expect(world.receipts.count == 1)
+        #expect(world.remaining().isEmpty)
+    }
+
+    @Test(arguments: [UploadError.Code.different, .redirected, .tooLarge])
+    func whatNoTimeCanRepairWaitsForARequest(code: UploadError.Code) throws {
+        let world = try world(sessions: 1)
+        world.receive = { _ in Self.refusal(code) }
+        world.begin()
+        world.run(seconds: 30_000)
+        #expect(world.tries.count == 1)
+        #expect(world.violations.isEmpty)
+    }
+
     @Test func aRemovalThatIsRefusedIsAskedForAgainAfterLongerPauses() throws {
         var plan = ArchiverWorld.Plan()
         plan.sessions = 1

@@ -415,6 +415,28 @@ struct ArchiverServiceTests {
         }
     }
 
+    @Test func anExpiredCertificateStopsNoUpload() async throws {
+        try await withDirectories { data, out in
+            _ = try finished(in: data)
+            let keys = TestKeys(in: data)
+            let valid = try await keys.make("study", kind: "rsa").certificate
+            try await ArchiverUnderTest.run(in: data, options: ["certificate": "\(valid)"]) {
+                try await $0.wait(for: "s1", .archived)
+            }
+            _ = try finished("s2", in: data)
+            let expired = try keys.writeExpired()
+            let options = ["upload-to": "file://\(out)", "certificate": "\(expired)"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                #expect(archiver.health.reply.reasons.contains { $0.hasPrefix("no archive can be made") })
+                try await archiver.wait(for: "s1", .marked)
+                let status = try await archiver.wait(for: "s2", .failed)
+                #expect(status.reason?.contains("expired") == true)
+            }
+            #expect(try names(in: out) == ["s1.zip.p7m"])
+        }
+    }
+
     @Test func severalArchiversDivideTheWork() async throws {
         try await withDirectories { data, out in
             let names = (0..<12).map { "s\($0)" }

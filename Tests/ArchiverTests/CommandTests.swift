@@ -1,5 +1,8 @@
+import ArchiveStorage
+import Archives
 import Files
 import FoundationEssentials
+import Messages
 import Recording
 import SystemPackage
 import TestSupport
@@ -34,6 +37,48 @@ struct CommandTests {
             for command in [["verify"], ["extract", "--to", "extracted"]] {
                 (end, output) = try await run(command + ["archives/s1.zip.p7m", "--key", key.string], in: data)
                 #expect(end == .exited(0), "\(output)")
+            }
+        }
+    }
+
+    /// What an archiver has recorded is delivered by its hash: in its place, other bytes never are.
+    @Test func anArchiveThatWaitsForItsUploadIsNotReplaced() async throws {
+        try await withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog()
+            try session.finish()
+            let record = ArchiveRecord(
+                session.record.session, made: try session.archive(), logs: session.record.logs.map(\.name), date: .now)
+            let archives = ArchiveDirectory(data)
+            try archives.write(record)
+            let before = try session.archives.read("s1.zip")
+            let create = ["create", "recordings/s1", "--bridge-info"]
+            var (end, output) = try await run(create, in: data)
+            #expect(end == .exited(74), "\(output)")
+            #expect(output.contains("archive.create") && output.contains("--to"), "\(output)")
+            #expect(try session.archives.read("s1.zip") == before)
+            (end, output) = try await run(create + ["--to", "other"], in: data)
+            #expect(end == .exited(0), "\(output)")
+            // The receiver has it.
+            try Directory.removeFile(session.archives.path.appending("s1.archive.json"))
+            try Data("{}".utf8).write(to: URL(filePath: session.archives.path.appending("s1.receipt.json").string))
+            (end, output) = try await run(create, in: data)
+            #expect(end == .exited(0), "\(output)")
+            #expect(try session.archives.read("s1.zip") != before)
+        }
+    }
+
+    /// A running archiver still uploads what it made before.
+    @Test func anExpiredCertificateIsRefusedWhereItIsNeeded() async throws {
+        try await withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog()
+            try session.finish()
+            let certificate = ["--certificate", try TestKeys(in: data).writeExpired().string]
+            for arguments in [["create", "recordings/s1"], ["--data", data.string, "--check"]] {
+                let (end, output) = try await run(arguments + certificate, in: data)
+                #expect(end == .exited(78), "\(output)")
+                #expect(output.contains("expired"), "\(output)")
             }
         }
     }

@@ -254,6 +254,11 @@ struct EncryptionTests {
                 }
                 #expect(error.message.contains(fault), "\(error)")
             }
+            // A running archiver reads it whatever its dates are; what does not fit at all is refused at once.
+            let expired = try Certificate.read(try keys.writeExpired(), at: nil)
+            #expect(expired.map(\.subject) == ["/CN=study"])
+            #expect(throws: ArchiveError.self) { try expired.first?.check(at: .now) }
+            #expect(throws: ArchiveError.self) { try Certificate.read(intermediate.certificate, at: nil) }
             for wrong in [key, data.appending("nowhere.pem")] {
                 let error = try #require(throws: ArchiveError.self) { try Certificate.read(wrong, at: .now) }
                 #expect(error.code == .badCertificate)

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SystemPackage
 import TestSupport
 
@@ -8,6 +9,27 @@ struct TestKeys {
     init(in directory: FilePath) {
         self.directory = directory
     }
+
+    /// Writes a certificate that was valid in 2020, and fits otherwise.
+    func writeExpired() throws -> FilePath {
+        let path = directory.appending("expired.pem")
+        try Data(Self.expired.utf8).write(to: URL(filePath: path.string))
+        return path
+    }
+
+    private static let expired = """
+        -----BEGIN CERTIFICATE-----
+        MIIBTjCB9KADAgECAgEBMAoGCCqGSM49BAMCMBAxDjAMBgNVBAMMBXN0dWR5MB4X
+        DTIwMDEwMTAwMDAwMFoXDTIxMDEwMTAwMDAwMFowEDEOMAwGA1UEAwwFc3R1ZHkw
+        WTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQlrUtRKlIKDUueaRalxr4V+jDxPlYj
+        jLtiMdtOphCgRtYmPhBTiJc03CzQ12HdC4A5pmQiuqodV4/wvuebVMccoz8wPTAO
+        BgNVHQ8BAf8EBAMCAwgwDAYDVR0TAQH/BAIwADAdBgNVHQ4EFgQURb1KrJg+hAho
+        HzZrfSbl6cNXsDwwCgYIKoZIzj0EAwIDSQAwRgIhAJz1rRXAvdz9FTlUQZhi3nTp
+        X+eVUWzeBcems+Y0/SkeAiEAiz8NzRpJdOmw4YE/c2iI4yTIL7Uiml9NCpgbyfH9
+        mh4=
+        -----END CERTIFICATE-----
+
+        """
 
     /// Makes a key and a certificate that is valid for 30 days.
     /// - Parameters:

@@ -130,6 +130,43 @@ import Testing
         }
     }
 
+    /// As a container leaves a copy that is replaced by another one, which has another host name.
+    private func leftoverElsewhere(of archive: UploadFile, _ content: Data, age: TimeInterval, in directory: FilePath)
+        throws
+    {
+        let path = directory.appending(".\(archive.name).elsewhere.1.a-\(archive.sha256.prefix(16)).part").string
+        try content.write(to: URL(filePath: path))
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path)
+    }
+
+    @Test func aCopyOfAnotherContainerIsContinued() async throws {
+        try await withReceiver { archive, receiver, directory in
+            let content = try archive.path.content
+            try leftoverElsewhere(of: archive, content.prefix(300_001), age: 600, in: directory)
+            #expect(try await copiedBytes(archive, to: receiver) == archive.bytes - 300_001)
+            #expect(try directory.appending(archive.name).content == content)
+            #expect(try names(in: directory) == [archive.name])
+        }
+    }
+
+    /// It may be that somebody is still at it; nobody needs it once the file is there.
+    @Test(arguments: [false, true]) func aFreshCopyOfAnotherContainerGoesOnceTheFileIsThere(wasThere: Bool) async throws
+    {
+        try await withReceiver { archive, receiver, directory in
+            let content = try archive.path.content
+            if wasThere { try content.write(to: URL(filePath: directory.appending(archive.name).string)) }
+            // A clock that is set back meanwhile makes it no older.
+            try leftoverElsewhere(of: archive, content.prefix(300_001), age: -3600, in: directory)
+            if wasThere {
+                #expect(try await upload(archive, to: receiver).wasThere)
+            } else {
+                #expect(try await copiedBytes(archive, to: receiver) == archive.bytes)
+            }
+            #expect(try names(in: directory) == [archive.name])
+        }
+    }
+
     /// After a power cut what was not synced may be anything.
     @Test func whatWasCopiedWronglyIsCopiedAnew() async throws {
         try await withReceiver { archive, receiver, directory in

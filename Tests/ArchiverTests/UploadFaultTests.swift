@@ -27,6 +27,33 @@ struct UploadFaultTests {
         }
     }
 
+    /// As servers do that write under the file's name while they receive it.
+    @Test func whatAServerKeptOfAnInterruptedUploadIsReplaced() async throws {
+        try await withArchive(bytes: 3_000_000) { archive in
+            let uploader = try Uploader(to: try receiver("/torso/"))
+            let first = await #expect(throws: UploadError.self) { try await uploader.upload(archive) }
+            #expect(first?.code == .unreachable)
+            let confirmation = try await uploader.upload(archive)
+            #expect(confirmation.sha256 == archive.sha256 && confirmation.proof == .readBack)
+            #expect(!confirmation.wasThere)
+            #expect(try await uploader.upload(archive).wasThere)
+        }
+    }
+
+    /// The beginning of another file is not ours.
+    @Test func whatAServerKeptOfAnotherFileIsNotReplaced() async throws {
+        try await withArchive(bytes: 3_000_000) { archive in
+            let uploader = try Uploader(to: try receiver("/torso/"))
+            let first = await #expect(throws: UploadError.self) { try await uploader.upload(archive) }
+            #expect(first?.code == .unreachable)
+            var bytes = try archive.path.content
+            bytes[50_000] ^= 1
+            try bytes.write(to: URL(filePath: archive.path.string))
+            let error = try await failure(archive, to: try receiver("/torso/"))
+            #expect(error.code == .different && error.retry == .never)
+        }
+    }
+
     @Test(arguments: ["/silent/", "/slow/"]) func anAnswerThatNeverComesIsNotWaitedFor(path: String) async throws {
         try await withArchive(bytes: 3_000_000) { archive in
             let error = try await failure(archive, to: try receiver(path), options: HTTPOptions(stallSeconds: 1))

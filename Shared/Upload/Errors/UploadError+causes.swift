@@ -8,7 +8,7 @@ extension UploadError {
             case .noSpace, .diskQuotaExceeded:
                 (.full, "Free some space there. The upload will be retried.", .later)
             case .permissionDenied, .notPermitted, .readOnlyFileSystem:
-                (.notPermitted, "Make the directory writable for this user, then request the upload again.", .never)
+                (.notPermitted, "Make the directory writable for this user. The upload will be retried.", .never)
             case .noSuchFileOrDirectory, .notDirectory:
                 (.notFound, "Mount the share and make the directory. The upload will be retried.", .later)
             case .fileExists:

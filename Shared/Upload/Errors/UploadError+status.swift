@@ -14,11 +14,11 @@ extension UploadError {
             case 401, 403, 407:
                 (
                     .notPermitted,
-                    "Correct the credentials, or give them the right to write there; then request the upload again.",
+                    "Correct the credentials, or give them the right to write there. The upload will be retried.",
                     .never
                 )
             case 404, 409, 410:
-                (.notFound, "Make the place, or correct upload-to; then request the upload again.", .never)
+                (.notFound, "Make the place, or correct upload-to. The upload will be retried.", .never)
             case 405:
                 (.refused, "Let the server take PUT there (nginx: dav_methods PUT), or correct upload-to.", .never)
             case 408, 423, 425, 429:

@@ -12,9 +12,9 @@ package struct UploadError: Error, Hashable, Sendable, CustomStringConvertible {
         }
 
         /// The receiver does not let us.
-        static let notPermitted = Code(rawValue: "notPermitted")
+        package static let notPermitted = Code(rawValue: "notPermitted")
         /// The bucket or the directory is not there.
-        static let notFound = Code(rawValue: "notFound")
+        package static let notFound = Code(rawValue: "notFound")
         /// The receiver has no room.
         static let full = Code(rawValue: "full")
         /// The receiver does not take files of this size.

@@ -8,7 +8,8 @@ import SystemPackage
 /// A directory that files are copied into: a share of another machine, a second disk.
 ///
 /// A file is copied under another name, synced, read back and compared, and gets its name then, so that nobody ever
-/// finds half of it. A copy that was interrupted is continued by the next try, also of another run of the program on this machine.
+/// finds half of it. A copy that was interrupted is continued by the next try, also of another run of the program; one of another
+/// machine or container, which may still be running, only a minute after its last write.
 /// A file that has the name already is never replaced. The directory itself is not made: where a share
 /// is not mounted it would be made on the disk that the share is to relieve. Name one inside the share.
 struct DirectoryReceiver: Receiver {
@@ -31,6 +32,7 @@ struct DirectoryReceiver: Receiver {
             _ = unlink(temporary.string)
             try compare(final, file, .different, throttle)
             try sync(file)
+            removeLeftovers(of: file)
             return confirmation(of: file, wasThere: true)
         }
         do throws(UploadError) {
@@ -46,6 +48,7 @@ struct DirectoryReceiver: Receiver {
             if !error.mayContinue { _ = unlink(temporary.string) }
             throw error
         }
+        removeLeftovers(of: file)
         return confirmation(of: file, wasThere: false)
     }
 
@@ -164,32 +167,46 @@ struct DirectoryReceiver: Receiver {
     /// The name of a copy that is being made. Its last part says of which bytes: an archive that was made anew has the same name.
     private static func temporaryName(of file: UploadFile) -> String {
         let number = String(UInt64.random(in: 0...UInt64.max), radix: 36)
-        return ".\(file.name).\(host).\(getpid()).\(number)-\(file.sha256.prefix(16)).part"
+        return ".\(file.name).\(host).\(getpid()).\(number)\(ending(of: file))"
     }
+
+    /// How the names of all copies of the same bytes end.
+    private static func ending(of file: UploadFile) -> String { "-\(file.sha256.prefix(16)).part" }
 
     /// This machine, since a share has several.
     private static let host = (HostName.current ?? "").filter { $0 != "/" && $0 != "." }
 
-    /// Takes what earlier tries left that were interrupted: copies by a process of this machine that has ended, or by an
-    /// earlier one of our number, and copies that nobody has written to for an hour. The longest of the same bytes is continued
-    /// under another name, and the others are removed.
-    /// - Returns: how many bytes there are to continue behind.
-    private func takeLeftovers(of file: UploadFile, as temporary: FilePath) -> Int {
-        guard let entries = opendir(directory.string) else { return 0 }
+    /// The names of unfinished copies of archives of this name.
+    private func leftovers(of file: UploadFile) -> [String] {
+        guard let entries = opendir(directory.string) else { return [] }
         defer { closedir(entries) }
-        var longest: (path: FilePath, bytes: Int)?
+        var names: [String] = []
         while let entry = readdir(entries) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
                 name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard name.hasPrefix(".\(file.name)."), name.hasSuffix(".part") else { continue }
+            if name.hasPrefix(".\(file.name)."), name.hasSuffix(".part") { names.append(name) }
+        }
+        return names
+    }
+
+    /// Takes what earlier tries left that were interrupted: copies by a process of this machine that has ended, or by an
+    /// earlier one of our number, and copies that nobody has written to for an hour. A minute is enough for copies of the same
+    /// bytes: whoever has claimed the session is the only one to make them, and a machine or container that made them may never
+    /// come back under its name. The longest of the same bytes is continued under another name, and the others are removed.
+    /// - Returns: how many bytes there are to continue behind.
+    private func takeLeftovers(of file: UploadFile, as temporary: FilePath) -> Int {
+        var longest: (path: FilePath, bytes: Int)?
+        for name in leftovers(of: file) {
             let path = directory.appending(name)
             guard let status = try? path.stat(followTargetSymlink: false), status.type == .regular else { continue }
             let writer = name.dropFirst(file.name.count + 2).split(separator: ".")
             let isOurs = writer.first == Self.host[...] && !Self.isAnother(pid_t(writer.dropFirst().first ?? "") ?? 0)
-            guard isOurs || WallTime.now.seconds - Double(status.st_mtim.tv_sec) > 3600 else { continue }
+            let isSame = name.hasSuffix(Self.ending(of: file))
+            let age = WallTime.now.seconds - Double(status.st_mtim.tv_sec)
+            guard isOurs || age > (isSame ? 60 : 3600) else { continue }
             let bytes = Int(status.size)
-            if name.hasSuffix("-\(file.sha256.prefix(16)).part"), bytes > longest?.bytes ?? 0, bytes <= file.bytes {
+            if isSame, bytes > longest?.bytes ?? 0, bytes <= file.bytes {
                 if let longest { _ = unlink(longest.path.string) }
                 longest = (path, bytes)
             } else {
@@ -198,6 +215,13 @@ struct DirectoryReceiver: Receiver {
         }
         guard let longest, rename(longest.path.string, temporary.string) == 0 else { return 0 }
         return longest.bytes
+    }
+
+    /// Removes unfinished copies of a file that is there now. If somebody still makes one, the next try finds the file.
+    private func removeLeftovers(of file: UploadFile) {
+        for name in leftovers(of: file) where name.hasSuffix(Self.ending(of: file)) {
+            _ = unlink(directory.appending(name).string)
+        }
     }
 
     /// Whether another process of this number is running.

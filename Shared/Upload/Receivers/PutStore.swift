@@ -7,11 +7,13 @@ import SystemPackage
 /// `If-None-Match: *` asks it to replace nothing (RFC 9110, 13.1.2) and `Repr-Digest` tells it the hash (RFC 9530);
 /// servers that know neither pass over them. There is no resuming: `Content-Range` in a PUT means something only by
 /// private agreement (RFC 9110, 14.5), and a server without one would keep a piece as if it were the file. What was cut
-/// off begins anew.
+/// off begins anew, also if the server wrote it under the file's name while it received it.
 struct PutStore: ObjectStore {
     let template: WebTemplate
     /// Sent with every request; `nil` for none. Read anew each time, so that keys may be changed while it runs.
     let headerFile: FilePath?
+
+    var keepsFragments: Bool { true }
 
     func location(of name: String) -> String { "\(template.address(of: name))" }
 
@@ -30,15 +32,21 @@ struct PutStore: ObjectStore {
     }
 
     func put(
-        _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
+        _ source: SourceFile, replacing fragment: RemoteObject?, over connection: HTTPConnection,
+        _ throttle: UploadThrottle
     ) throws(UploadError) -> RemoteObject? {
         let file = source.archive
         var request = try request("PUT", file.name)
         // A user's own fields decide.
-        let ours = [
-            HTTPHeader("content-type", "application/octet-stream"), HTTPHeader("if-none-match", "*"),
+        var ours = [
+            HTTPHeader("content-type", "application/octet-stream"),
             HTTPHeader("repr-digest", "sha-256=:\(Data(file.sha256Bytes).base64EncodedString()):"),
         ]
+        if let fragment {
+            if let tag = fragment.strongTag { ours.append(HTTPHeader("if-match", tag)) }
+        } else {
+            ours.append(HTTPHeader("if-none-match", "*"))
+        }
         request.headers += ours.filter { request.headers[$0.name] == nil }
         request.body = .file(source, 0..<file.bytes)
         let response = try connection.answer(to: request, throttle, at: location(of: file.name))

@@ -24,6 +24,8 @@ struct RemoteObject: Sendable {
     var md5: [UInt8]?
     /// The entity tag, which some servers make an MD5 of, and others something else that looks like one.
     var entityTag: String?
+    /// The same as it was given, for conditions.
+    private(set) var strongTag: String?
 
     /// A statement about nothing.
     init() {}
@@ -60,6 +62,7 @@ struct RemoteObject: Sendable {
     /// Takes an entity tag; a weak one says nothing about bytes.
     mutating func takeEntityTag(_ text: String?) {
         guard let text, !text.hasPrefix("W/") else { return }
+        strongTag = text
         entityTag = text.filter { $0 != "\"" }.lowercased()
     }
 

@@ -3,8 +3,9 @@ import Messages
 /// A web server that keeps files.
 ///
 /// It is asked first what it has under the file's name: the file itself is not sent again, and another one is not
-/// replaced. A file counts as there when the server gave a hash of it that is ours. One that says too little is read
-/// back whole and hashed here. Reading back is the price of servers that hash nothing, nginx among them.
+/// replaced; the file's own first bytes are, which some servers keep of an interrupted upload. A file counts as there when
+/// the server gave a hash of it that is ours. One that says too little is read back whole and hashed here. Reading back is
+/// the price of servers that hash nothing, nginx among them.
 struct WebReceiver: Receiver {
     let store: any ObjectStore
 
@@ -14,8 +15,9 @@ struct WebReceiver: Receiver {
         _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
     ) throws(UploadError) -> UploadConfirmation {
         let visit = Visit(source: source, store: store, connection: connection, throttle: throttle)
-        if let there = try visit.look() { return try visit.confirm(there, code: .different) }
-        guard let said = try store.put(source, over: connection, throttle) else {
+        let there = try visit.look()
+        if let there, try !visit.isFragment(there) { return try visit.confirm(there, code: .different) }
+        guard let said = try store.put(source, replacing: there, over: connection, throttle) else {
             // Somebody was faster; it may be the same file.
             return try visit.confirm(try visit.look() ?? RemoteObject(), code: .different)
         }
@@ -44,6 +46,19 @@ struct WebReceiver: Receiver {
             // Many let us write and not look; what is wrong comes out when we write.
             if (300..<500).contains(response.status), ![408, 425, 429].contains(response.status) { return nil }
             throw refusal
+        }
+
+        /// Whether what the server has is the beginning of the file, and not all of it.
+        func isFragment(_ statement: RemoteObject) throws(UploadError) -> Bool {
+            guard store.keepsFragments, let bytes = statement.bytes, bytes < file.bytes else { return false }
+            let response = try ask("GET", hashing: bytes)
+            guard let hashed = response.hashed else {
+                let refusal = store.refusal(response, of: file.name)
+                guard refusal.retry == .never else { throw refusal }
+                return false
+            }
+            guard hashed.bytes == bytes else { return false }
+            return try source.sha256(ofFirst: bytes, throttle) == hashed.sha256
         }
 
         func verdict(

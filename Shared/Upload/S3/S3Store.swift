@@ -30,6 +30,9 @@ struct S3Store: ObjectStore {
     /// Multipart uploads that this program began, by key: not every receiver tells which there are.
     let begun = UploadIdentifiers()
 
+    /// An object is there whole or not at all.
+    var keepsFragments: Bool { false }
+
     func location(of name: String) -> String { "s3://\(bucket)/\(key(of: name))" }
 
     func request(_ method: String, _ name: String) throws(UploadError) -> HTTPRequest {
@@ -37,7 +40,8 @@ struct S3Store: ObjectStore {
     }
 
     func put(
-        _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
+        _ source: SourceFile, replacing fragment: RemoteObject?, over connection: HTTPConnection,
+        _ throttle: UploadThrottle
     ) throws(UploadError) -> RemoteObject? {
         let file = source.archive
         if source.plan.ranges.count > 1 {

@@ -21,7 +21,7 @@ extension UploadError {
             case "ExpiredToken", "TokenRefreshRequired", "InvalidToken":
                 (.notPermitted, "Renew the key. The upload will be retried.", .later)
             case "NoSuchBucket":
-                (.notFound, "Make the bucket, or correct upload-to; then request the upload again.", .never)
+                (.notFound, "Make the bucket, or correct upload-to. The upload will be retried.", .never)
             case "EntityTooLarge":
                 (.tooLarge, "Choose a receiver that takes files of this size.", .never)
             case "QuotaExceeded", "XMinioStorageFull", "InsufficientCapacity", "InsufficientStorage":

@@ -86,6 +86,22 @@ final class SourceFile: Sendable {
         return digests
     }
 
+    /// The SHA-256 of the file's first bytes.
+    func sha256(ofFirst bytes: Int, _ throttle: UploadThrottle) throws(UploadError) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        var hash = SHA256()
+        var offset = 0
+        while offset < bytes {
+            if throttle.isCancelled { throw .cancelled(at: archive.name) }
+            let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(bytes - offset))
+            let count = try read(into: wanted, at: offset)
+            hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += count
+        }
+        return hash.finalize()
+    }
+
     private static func changed(_ archive: UploadFile, _ reason: String) -> UploadError {
         UploadError(
             .unreadable, at: archive.name, "\(archive.path) is not what it was: \(reason)",

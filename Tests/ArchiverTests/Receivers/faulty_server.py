@@ -2,6 +2,7 @@
 
     /cut/NAME       PUT: the connection breaks after 100,000 bytes
     /once/NAME      PUT: the first breaks like that, later ones are kept
+    /torso/NAME     PUT: the first breaks like that, and what came of it is kept; later ones replace only what they name
     /silent/NAME    PUT: takes everything and never answers
     /slow/NAME      PUT: takes nothing and never answers
     /wrong/NAME     PUT: takes everything, and answers with the hash of something else
@@ -52,10 +53,13 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.close()
         self.close_connection = True
 
+    def tag(self, body):
+        return {"ETag": '"length%d"' % len(body)} if self.path.startswith("/torso/") else {}
+
     def do_HEAD(self):
         self.note()
         body = kept.get(self.path)
-        self.answer(404) if body is None else self.answer(200, body)
+        self.answer(404) if body is None else self.answer(200, body, **self.tag(body))
 
     def do_GET(self):
         if self.path == "/requests":
@@ -83,7 +87,12 @@ class Handler(BaseHTTPRequestHandler):
         if kind == "cut" or kind == "once" and not again:
             self.rfile.read(min(length, 100_000))
             return self.cut()
+        if kind == "torso" and not again:
+            kept[self.path] = self.rfile.read(min(length, 100_000))
+            return self.cut()
         body = self.rfile.read(length)
+        if kind == "torso" and self.headers["If-Match"] != self.tag(kept[self.path])["ETag"]:
+            return self.answer(412)
         if kind == "silent":
             return time.sleep(3600)
         hash = hashlib.sha256(b"something else" if kind == "wrong" else body).digest()
