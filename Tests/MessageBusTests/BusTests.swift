@@ -143,6 +143,39 @@ struct BusTests {
         }
     }
 
+    /// One piece of a file counts for several requests, and must not wait until no other is under way.
+    @Test func aLongRequestIsAnsweredBesideASlowOne() async throws {
+        let hung = Hung()
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        var router = RequestRouter()
+        router.on(RecordingList.self) { _ in
+            await withCheckedContinuation { continuation in
+                hung.handlers.withLock { $0.append(continuation) }
+                begin.yield()
+            }
+            return RecordingList.Reply(recordings: [])
+        }
+        router.onWithBytes(RecordingAddFile.self) { request, bytes in
+            RecordingAddFile.Reply(session: request.session, name: request.name, bytes: bytes.count)
+        }
+        let server = try await server(router, timeLimit: .seconds(50))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            let slow = try RequestClient(context: context, thread: thread, endpoint: server.endpoint)
+            async let list = slow.send(RecordingList(), timeout: .seconds(50))
+            for await _ in begun { break }
+            let request = #"{"jsonrpc":"2.0","id":1,"method":"recording.addFile","params":{"session":"s","name":"a"}}"#
+            let requester = try Requester(context: context, thread: thread, endpoint: server.endpoint)
+            let reply = try await requester.request(
+                [Array(request.utf8), [UInt8](repeating: 7, count: 1 << 20)], timeout: .seconds(40))
+            #expect(String(decoding: reply[0], as: UTF8.self).contains("1048576"))
+            for handler in hung.handlers.withLock({ $0 }) { handler.resume() }
+            #expect(try await list.recordings.isEmpty)
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+
     @Test func aRequestThatGotLostIsRepeatedIfItMayBe() async throws {
         // Loses the first request, as a connection that breaks does.
         let replier = try Replier(context: context, thread: thread)

@@ -148,6 +148,25 @@ struct ConfigurationReaderTests {
         #expect(error.message.hasSuffix(" is not a setting of recorder: there are config, data"))
     }
 
+    @Test(arguments: [
+        #"{"data": {"path": "/srv"}}"#, #"{"data": [{"path": "/srv"}]}"#, #"{"recorder": {"data": {"path": "/srv"}}}"#,
+    ])
+    func anObjectInPlaceOfAValueIsRefused(file: String) {
+        for isList in [false, true] {
+            let error = #expect(throws: ServiceError.self) {
+                try Self.read(file: file) { reader in
+                    if isList {
+                        _ = try reader.values("data", as: String.self)
+                    } else {
+                        _ = try reader.value("data", as: String.self)
+                    }
+                }
+            }
+            #expect(error?.status == .badConfiguration)
+            #expect(error?.message.hasSuffix("is an object: write a value") == true)
+        }
+    }
+
     @Test func theSectionsOfOtherProgramsAreTheirs() throws {
         try Self.read(file: #"{"data": "/srv", "sensor-publisher": {"anything": 1}}"#) { reader in
             #expect(try reader.value("data", as: String.self) == "/srv")

@@ -87,6 +87,22 @@ struct RequestReplyTests {
         #expect(error?.description.contains("tcp://127.0.0.1:1") == true)
     }
 
+    /// It would be carried out long after its asker gave up.
+    @Test func aRequestThatNobodyTookIsNotDeliveredLater() async throws {
+        let endpoint = "ipc://@holdfast-\(UInt64.random(in: 0 ... .max))"
+        let requester = try Requester(context: context, thread: thread, endpoint: endpoint)
+        let error = await #expect(throws: ZeroMQError.self) {
+            _ = try await requester.request([utf8("start")], timeout: .milliseconds(50))
+        }
+        #expect(error?.code == .timedOut)
+        _ = try await replier.bind(to: endpoint)
+        async let reply = requester.request([utf8("status")], timeout: .seconds(50))
+        let request = try await replier.next()
+        #expect(request.frames == [utf8("status")])
+        try await replier.reply(to: request, with: [utf8("idle")])
+        #expect(try await reply == [utf8("idle")])
+    }
+
     private func connectedRequester() async throws -> Requester {
         let endpoint = try await replier.bind(to: "tcp://127.0.0.1:*")
         return try Requester(context: context, thread: thread, endpoint: endpoint)

@@ -8,6 +8,9 @@ public final class ReplyServer: Sendable {
     private static let maximumConcurrency = 64
     /// From this length on a request counts for two, and so on.
     private static let ordinaryLength = 1 << 14
+    /// The most that a long request counts for: one alone must not wait until all others are answered, and keep those behind it
+    /// waiting.
+    private static let largestWeight = maximumConcurrency / 4
 
     /// Where it listens, with its real port.
     public let endpoint: String
@@ -46,7 +49,8 @@ public final class ReplyServer: Sendable {
             do {
                 while true {
                     let request = try await replier.next()
-                    let weight = 1 + request.frames.reduce(0) { $0 + $1.count } / Self.ordinaryLength
+                    let length = request.frames.reduce(0) { $0 + $1.count }
+                    let weight = min(1 + length / Self.ordinaryLength, Self.largestWeight)
                     while underWay > 0, underWay + weight > Self.maximumConcurrency {
                         underWay -= try await group.next() ?? 0
                     }

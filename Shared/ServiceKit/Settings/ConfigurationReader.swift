@@ -79,7 +79,7 @@ package final class ConfigurationReader {
     /// A setting that need not be there.
     /// - Throws: `ServiceError` (bad configuration) with the setting's source and what would be right.
     package func value<Value: ConfigurationValue>(_ key: String, as type: Value.Type) throws(ServiceError) -> Value? {
-        keysRead.insert(key)
+        try note(key)
         guard let text = layers.string(forKey: ConfigKey([key])) else {
             guard access.failed else { return nil }
             throw invalid(key, "this is a list: write one value")
@@ -100,7 +100,7 @@ package final class ConfigurationReader {
     package func values<Value: ConfigurationValue>(
         _ key: String, as type: Value.Type
     ) throws(ServiceError) -> [Value] {
-        keysRead.insert(key)
+        try note(key)
         // A file may have one value without the brackets of a list, which the layers refuse to take for a list.
         let texts =
             layers.stringArray(forKey: ConfigKey([key]))
@@ -149,6 +149,18 @@ package final class ConfigurationReader {
             }
         }
         for child in children { try child.finish() }
+    }
+
+    /// Notes that a setting is read. An object in its place says nothing to the layers, and must not pass for the default.
+    private func note(_ key: String) throws(ServiceError) {
+        keysRead.insert(key)
+        for file in files {
+            switch file.entries[key] {
+            case .section, .sections:
+                throw ServiceError(.badConfiguration, "\"\(key)\" in \(file.name) is an object: write a value")
+            case nil, .text, .list, .null: continue
+            }
+        }
     }
 
     private func parse<Value: ConfigurationValue>(_ text: String, of key: String) throws(ServiceError) -> Value {

@@ -48,10 +48,11 @@ public actor Requester: ConnectionUser {
         if let endpoint { try connect(to: endpoint) }
 
         let deadline = MonotonicClock.now + timeout.inNanoseconds
-        // A REQ socket without a connection queues nothing, so sending is tried until there is one.
+        // A REQ socket without a connection queues nothing, so that nothing is sent after its time.
         while try !socket.send(frames) {
-            guard MonotonicClock.now < deadline else { throw timedOut }
-            try await thread.sleep(until: min(deadline, MonotonicClock.now + 10_000_000))
+            guard
+                try await thread.wait(socket: socket.handle, events: Int16(ZMQ_POLLOUT), deadline: deadline)
+            else { throw timedOut }
         }
         var reply = MessageBatch()
         while try !socket.receive(into: &reply, counting: &use) {

@@ -82,6 +82,8 @@ struct Socket: ~Copyable {
             // A request that timed out leaves the socket usable, and its late reply is not taken for the next one's.
             try socket.set(ZMQ_REQ_RELAXED, Int32(1))
             try socket.set(ZMQ_REQ_CORRELATE, Int32(1))
+            // Nothing waits for a program that is away: it would be carried out when that is back, long after its asker gave up.
+            try socket.set(ZMQ_IMMEDIATE, Int32(1))
         }
         if kind == .router {
             // A client that comes back under the identity it chose is served again.

@@ -40,13 +40,14 @@ public final class SocketThread: Sendable {
         try await wait(descriptor: descriptor, deadline: deadline)
     }
 
-    /// One wait.
+    /// One wait, until something can be read unless `events` says otherwise.
     func wait(
-        socket: UnsafeMutableRawPointer? = nil, descriptor: Int32 = -1, deadline: Int64? = nil,
-        interruptedBy interruption: Interruption? = nil
+        socket: UnsafeMutableRawPointer? = nil, descriptor: Int32 = -1, events: Int16 = Int16(ZMQ_POLLIN),
+        deadline: Int64? = nil, interruptedBy interruption: Interruption? = nil
     ) async throws -> Bool {
         let wake = Wake<Bool>()
-        let identifier = loop.watch(socket: socket, descriptor: descriptor, deadline: deadline, wake: wake)
+        let identifier = loop.watch(
+            socket: socket, descriptor: descriptor, events: events, deadline: deadline, wake: wake)
         interruption?.end(wake)
         defer {
             interruption?.end(nil)
