@@ -217,6 +217,17 @@ struct RecordFormatterTests {
         }
     }
 
+    /// What combines with a quote makes one character with it.
+    @Test(arguments: [
+        "\"", "\"\"", "a\"\"\"b\"", "{\"k\":\"\u{200C}abc\"}", "{\"k\":\"\u{301}\u{FE0F}\"}", "\u{600}\"\"",
+        "\r\n\"\r\n",
+    ])
+    func whatIsQuotedIsReadAsItWas(text: String) {
+        var quoted = TableText.quoted(text, delimiter: UInt8(ascii: ","))
+        let unquoted = quoted.withUTF8 { TableText.unquoted(UnsafeRawBufferPointer($0)) }
+        #expect(Array(unquoted.utf8) == Array(text.utf8))
+    }
+
     /// Zeros are what a power cut leaves, and must not be taken for a text.
     @Test(arguments: LogFormat.allCases)
     func noRecordHasAZeroByte(format: LogFormat) {

@@ -20,7 +20,14 @@ package enum TableText {
     /// A field's text: without the quotes around it, and inner ones single.
     package static func unquoted(_ field: UnsafeRawBufferPointer) -> String {
         guard field.first == UInt8(ascii: "\""), field.count >= 2 else { return String(decoding: field, as: UTF8.self) }
-        let inner = String(decoding: field.dropFirst().dropLast(), as: UTF8.self)
-        return inner.split(separator: "\"\"", omittingEmptySubsequences: false).joined(separator: "\"")
+        // By bytes: a character that combines with a quote would hide it.
+        var bytes: [UInt8] = []
+        var isAfterQuote = false
+        for byte in field.dropFirst().dropLast() {
+            let isSecond = isAfterQuote && byte == UInt8(ascii: "\"")
+            isAfterQuote = byte == UInt8(ascii: "\"") && !isSecond
+            if !isSecond { bytes.append(byte) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

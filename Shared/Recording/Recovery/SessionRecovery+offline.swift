@@ -21,7 +21,10 @@ extension SessionDirectory {
                 try original.copy(name, to: target)
             }
             let directory = try SessionDirectory(at: copy)
-            if directory.hasChecksums { return directory }
+            if directory.hasChecksums {
+                try target.sync()
+                return directory
+            }
             // In the place where it was recorded, the recorder's log may have more than its files.
             let record = try directory.finishFiles(from: try log(of: original), failures: [])
             try directory.write(SessionReport(record))
@@ -57,6 +60,8 @@ extension SessionDirectory {
             try file.write(bytes, at: Int64(offset))
             offset += bytes.count
         } while bytes.count == pieceSize
+        // Whoever sees the copy may remove the original.
+        try file.syncAll()
     }
 
     /// Recovers a session and finishes its files, with what they and the write-ahead log have.
