@@ -150,7 +150,8 @@ extension Recordings {
 
     /// From where on sessions need the write-ahead log; nil if none does.
     var neededLog: Int? {
-        (sessions.values.map(\.stored) + unstored.values.map(\.stored) + interrupted + leftToNextStart).min()
+        let stored = sessions.values.map(\.stored) + unstored.values.map(\.stored)
+        return (stored + Array(starting.values) + interrupted + leftToNextStart).min()
     }
 
     /// - Parameter left: bytes of the write-ahead log; nil if that could not be found out.

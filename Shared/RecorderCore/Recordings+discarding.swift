@@ -89,7 +89,7 @@ extension Recordings {
     /// Discards a session.
     /// - Parameter isForced: also if it goes on, or its upload was not confirmed.
     package func discard(_ session: SessionIdentifier, isForced: Bool, at now: Moment) throws(RequestError) -> Discard {
-        guard !starting.contains(session) else {
+        guard starting[session] == nil else {
             throw RequestError(.notOver, "session \(session) is starting: stop or cancel it first")
         }
         if let known = discards.waiting.first(where: { $0.session == session }), known.reason == .forced || !isForced {

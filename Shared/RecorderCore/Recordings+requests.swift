@@ -11,7 +11,7 @@ extension Recordings {
         guard shutdownDeadline == nil else {
             throw RequestError(.stopping, "the recorder is stopping: start another one")
         }
-        let status = starting.contains(identifier) ? .starting : known(identifier)?.status
+        let status = starting[identifier] != nil ? .starting : known(identifier)?.status
         if let status { throw status.refusal(toStart: identifier) }
     }
 

@@ -65,10 +65,10 @@ package final class Recordings: ListeningCore {
     package internal(set) var unstored: [SessionIdentifier: Session] = [:]
     /// From where on sessions need the write-ahead log whose ends could not be stored, and are not tried again.
     var leftToNextStart: [Int] = []
-    /// Where interrupted sessions that the disk had no room to continue need the write-ahead log from.
+    /// From where on interrupted sessions need the write-ahead log that could not be continued.
     package var interrupted: [Int] = []
-    /// Sessions whose files are being made.
-    package var starting: Set<SessionIdentifier> = []
+    /// Sessions whose files are being made, and from where on they will need the write-ahead log.
+    package var starting: [SessionIdentifier: Int] = [:]
     /// How far each session is that is being ended.
     var endings: [SessionIdentifier: Ending] = [:]
     /// Sessions that are to be stopped.

@@ -79,8 +79,10 @@ package final class Session {
         watch = StreamWatch(earlier: record.failures)
         // Nothing that the log has is about one that begins, or to which its files alone led.
         let position = recovered?.isFromLog == true ? record.logPosition : nil
-        written = position?.written ?? appender.position
-        stored = written
+        let place = position?.written ?? appender.position
+        written = place
+        // The document of one that begins was made before: the log may be longer by now.
+        stored = (recovered == nil ? record.logPosition?.written : nil) ?? place
         checkpointedAt = CheckpointPace.start(at: now.monotonic, isResumed: recovered != nil)
         identifier = record.session
         number = appender.number(record.session)

@@ -25,7 +25,7 @@ extension RecordingEngine {
         let identifier = asked.identifier
         try checkStart(of: identifier)
         var isMine = false
-        defer { if isMine { core.starting.remove(identifier) } }
+        defer { if isMine { core.starting[identifier] = nil } }
         let patterns = Set(asked.streams)
         let session: Session
         let streams: [StreamDescription]
@@ -38,8 +38,10 @@ extension RecordingEngine {
                 asked.streams, at: core.sources(of: patterns, at: now), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
             try checkStart(of: identifier)
-            isMine = core.starting.insert(identifier).inserted
-            record.logPosition = core.logPosition
+            isMine = true
+            let position = core.logPosition
+            core.starting[identifier] = position.written
+            record.logPosition = position
             let directory = try await disk.run { [self, data, record] in
                 restoreReserves()
                 return try SessionDirectory.create(record, in: data)

@@ -39,7 +39,8 @@ extension RecordingEngine {
     }
 
     /// Continues the sessions that were repaired, before anything else is done. One that can't be continued is left as it
-    /// is, and health says so. If the disk was full, it is tried again.
+    /// is, and health says so: it keeps its part of the write-ahead log for the next start. If the disk was full, it is tried
+    /// again.
     func resumeSessions(_ recovery: RecoveryOutcome) async {
         if let damage = recovery.damage {
             logger.error("the write-ahead log is damaged", metadata: [LogKey.error: "\(damage)"])
@@ -59,13 +60,25 @@ extension RecordingEngine {
 
     /// Tries again what a full disk kept from being continued.
     func resumeRemaining() async {
-        guard !interrupted.isEmpty, core.freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree.bytes) else {
+        // The log would grow without end for one that somebody removed.
+        interrupted.removeAll { Self.isGone($0.directory) }
+        let remaining = interrupted.filter { $0.isTriedAgain }
+        guard !remaining.isEmpty, core.freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree.bytes) else {
             return
         }
         // Each keeps its part of the write-ahead log until it is continued. It may be discarded meanwhile.
-        for (directory, _) in interrupted {
+        for (directory, _, _) in remaining {
             let outcome = await recover(directory)
             if isInterrupted(directory) { await resume(directory, outcome) }
+        }
+    }
+
+    private static func isGone(_ directory: SessionDirectory) -> Bool {
+        do throws(Errno) {
+            _ = try directory.directory.path.stat()
+            return false
+        } catch {
+            return error == .noSuchFileOrDirectory
         }
     }
 
@@ -91,20 +104,39 @@ extension RecordingEngine {
             for reserve in [reserve, endReserve] { try? reserve.release() }
             outcome = await recover(directory)
         }
-        var isLeft = false
-        defer { if !isLeft { interrupted.removeAll { $0.directory.session == directory.session } } }
         do {
             try await resume(directory, outcome.get())
+            interrupted.removeAll { $0.directory.session == directory.session }
             health.clear(reason)
         } catch {
-            isLeft = (error as? RecordingError)?.code == .noSpace
-            if isLeft, !isInterrupted(directory) {
-                interrupted.append((directory, (try? directory.record().logPosition?.written) ?? 0))
-            }
+            leave(directory, isTriedAgain: (error as? RecordingError)?.code == .noSpace)
             logger.error(
                 "a session could not be continued",
                 metadata: ["session": "\(directory.session)", LogKey.error: "\(error)"])
             health.report(.degraded, "session \(directory.session) could not be continued: \(error)", for: reason)
+        }
+    }
+
+    /// Keeps what the write-ahead log has of a session that could not be continued: nothing else may have it.
+    private func leave(_ directory: SessionDirectory, isTriedAgain: Bool) {
+        let left = (directory: directory, position: neededLog(of: directory), isTriedAgain: isTriedAgain)
+        if let index = interrupted.firstIndex(where: { $0.directory.session == directory.session }) {
+            interrupted[index] = left
+        } else {
+            interrupted.append(left)
+        }
+    }
+
+    /// From where on a session needs the write-ahead log; nil if it does not.
+    private func neededLog(of directory: SessionDirectory) -> Int? {
+        do throws(RecordingError) {
+            guard let position = try directory.record().logPosition, position.log == core.logPosition.log else {
+                return nil
+            }
+            return position.written
+        } catch {
+            // Without a record the log is of no use to it. One that the disk refuses may be read at the next start.
+            return error.code == .unreadable || error.code == .notFound ? nil : 0
         }
     }
 

@@ -44,9 +44,10 @@ actor RecordingEngine: Engine {
     /// On the monotonic clock.
     let startedAt: Int64
 
-    /// Interrupted sessions that the disk had no room to continue, and from where they need the write-ahead log.
-    var interrupted: [(directory: SessionDirectory, position: Int)] = [] {
-        didSet { core.interrupted = interrupted.map(\.position) }
+    /// Interrupted sessions that could not be continued, and from where they need the write-ahead log; nil if they do not. Those
+    /// that the disk had no room for are tried again.
+    var interrupted: [(directory: SessionDirectory, position: Int?, isTriedAgain: Bool)] = [] {
+        didSet { core.interrupted = interrupted.compactMap { $0.position } }
     }
     /// Sessions that are over, and whose pages are not written yet.
     var unwrittenReports = 0

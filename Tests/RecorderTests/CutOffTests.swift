@@ -158,6 +158,53 @@ struct CutOffTests {
         }
     }
 
+    /// The disk refuses a file of one session at a start, and the other one ends: then nobody else needs the write-ahead log.
+    @Test(arguments: [false, true])
+    func aSessionThatCanNotBeContinuedKeepsItsPartOfTheLog(isDiscarded: Bool) async throws {
+        let publisher = try await FakePublisher()
+        try await withTemporaryDirectory { directory in
+            let copy = directory.appending("copy")
+            let log = WriteAheadLog.directory(in: copy, shard: nil)
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: directory.appending("data")) { recorder in
+                for session in ["a", "b"] {
+                    try await recorder.start(session, publisher)
+                    try await recorder.prime(publisher, session: session)
+                    try await eventually("session.json") {
+                        try recorder.directory(session).record().logs.first?.file != nil
+                    }
+                    try await copySession(session, of: recorder, to: copy)
+                }
+                try publisher.sample(50)
+                try await recorder.hasAll(of: publisher, session: "a")
+                // When this is answered, everything before it is in the log.
+                _ = try await recorder.send(RecordingPause(session: "a"))
+                try FileManager.default.copyItem(
+                    atPath: WriteAheadLog.directory(in: recorder.data, shard: nil).path.string, toPath: log.path.string)
+            }
+            let session = try SessionDirectory.open(SessionIdentifier("a"), in: copy)
+            let name = try #require(try session.record().logs.first?.file)
+            let file = session.directory.path.appending(name)
+            let bytes = try? Data(contentsOf: URL(filePath: file.string))
+            if bytes != nil { try FileManager.default.removeItem(atPath: file.string) }
+            // No file can be opened in its place, by root either.
+            try FileManager.default.createDirectory(atPath: file.string, withIntermediateDirectories: false)
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: copy) { recorder in
+                _ = try await recorder.describing([publisher]) { try await recorder.stop("b") }
+                guard isDiscarded else { return }
+                // The log forgets it only if it is not kept for it any more.
+                let reply = try await recorder.sendBeside(RecordingDiscard(session: "a", force: true))
+                #expect(reply.isComplete)
+            }
+            if isDiscarded { return }
+            try FileManager.default.removeItem(atPath: file.string)
+            try bytes?.write(to: URL(filePath: file.string))
+            let recovery = try SessionRecovery(of: [session], log: log)
+            let recovered = try #require(recovery.outcomes[session.session]).get()
+            #expect(recovered.isFromLog && recovered.record.failures.isEmpty)
+            #expect(recovered.record.logs.map(\.counts.written) == [publisher.next])
+        }
+    }
+
     @Test func aNameIsFreeAgainWhereASessionCouldNotBegin() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in

@@ -35,6 +35,8 @@ import Testing
         private let data: FilePath
         private let files: SessionFiles
 
+        /// Before which positions the write-ahead log was removed.
+        private(set) var removals: [Int] = []
         /// What a ring had removed.
         private(set) var removed: [FinishedFile] = []
 
@@ -53,26 +55,30 @@ import Testing
 
         private static func session(
             _ name: String, startedAt start: Int64, _ limits: SessionRecord.Limits, of core: Recordings,
-            in data: FilePath
+            in data: FilePath, logPosition: LogPosition? = nil
         ) throws -> Session {
             var record = SessionRecord(
                 session: try SessionIdentifier(name), task: "T", step: "", streams: ["phone/"], format: .json,
                 root: .array, status: .starting, startDate: WallTime(nanosecondsSince1970: start), limits: limits)
-            record.logPosition = core.logPosition
+            record.logPosition = logPosition ?? core.logPosition
             return try core.add(
                 record, in: SessionDirectory.create(record, in: data), at: Moment(monotonic: 0, date: record.startDate))
         }
 
         /// Begins another session, now or that many seconds ago.
-        /// - Parameter isEnding: whether the program ends meanwhile.
+        /// - Parameters:
+        ///   - isEnding: whether the program ends meanwhile.
+        ///   - logPosition: where the write-ahead log ended when its document was made; nil for now.
         func begin(
-            _ name: String, before: Double? = nil, duration: Double? = nil, isEnding: Bool = false
+            _ name: String, before: Double? = nil, duration: Double? = nil, isEnding: Bool = false,
+            logPosition: LogPosition? = nil
         ) throws -> Session {
             var limits = SessionRecord.Limits()
             limits.before = before
             limits.duration = duration
             let startDate = now.date.adding(-Int64((before ?? 0) * 1e9)).nanosecondsSince1970
-            let session = try Self.session(name, startedAt: startDate, limits, of: core, in: data)
+            let session = try Self.session(
+                name, startedAt: startDate, limits, of: core, in: data, logPosition: logPosition)
             core.open([description], of: session, at: now)
             #expect(core.begin(session) != isEnding)
             return session
@@ -187,7 +193,9 @@ import Testing
                     switch effect {
                     case .configure: asksLogManager = true
                     case .append(let block): append(block)
-                    case .removeLog: core.removedLog(0)
+                    case .removeLog(let position, _):
+                        removals.append(position)
+                        core.removedLog(0)
                     case .write(let block): core.wrote(files.apply(block, at: time), at: now)
                     case .writeDue: core.wrote(files.writeDue(at: time), at: now)
                     case .sync(let session):
@@ -483,6 +491,30 @@ import Testing
             #expect(meanwhile.recorded == durable.recorded && meanwhile.written > durable.written)
             script.core.appended(Self.refusal, at: script.now)
             #expect(script.core.logPosition.recorded == durable.recorded)
+        }
+    }
+
+    /// The document of a session that begins names a position. Until that is replaced, no other session's checkpoint removes it.
+    @Test func aSessionThatBeginsKeepsTheLogFromWhereItsDocumentSays() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            let position = script.core.logPosition
+            let name = try SessionIdentifier("late")
+            // Its document is being written.
+            script.core.starting[name] = position.written
+            script.wait(11 * Self.second)
+            try script.sample(10)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            #expect(script.session.stored > position.written)
+            #expect(script.removals.max() == position.written)
+            let late = try script.begin("late", logPosition: position)
+            script.core.starting[name] = nil
+            #expect(late.stored == position.written)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            #expect(late.stored == late.written && late.stored > position.written)
         }
     }
 

@@ -57,11 +57,12 @@ struct StartErrorTests {
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             let directory = recorder.data.appending("recordings/old")
             try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
+            try Data("a".utf8).write(to: URL(filePath: directory.appending("answers.csv").string))
             let refusal = try await recorder.describing([publisher]) {
                 try await recorder.refusal(RecordingStart(session: "old", streams: ["phone/"]))
             }
             #expect(refusal == "finished")
-            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.string).isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.string) == ["answers.csv"])
         }
     }
 

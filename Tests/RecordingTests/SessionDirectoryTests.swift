@@ -75,6 +75,34 @@ struct SessionDirectoryTests {
         }
     }
 
+    /// A kill between the making of the directory and of its record must not take the name for good.
+    @Test(arguments: [false, true])
+    func theDirectoryThatAKilledStartLeftIsUsed(hasBegunRecord: Bool) throws {
+        try withTemporaryDirectory { data in
+            let left = try SessionDirectory.create(SessionIdentifier("s1"), in: data.path)
+            if hasBegunRecord {
+                try Data("{".utf8).write(to: URL(filePath: left.directory.path.appending(".session.json.new").string))
+            }
+            let directory = try SessionDirectory.create(record("s1"), in: data.path)
+            #expect(try directory.record() == record("s1"))
+            #expect(try directory.directory.names() == ["session.json"])
+        }
+    }
+
+    @Test(arguments: ["session.json", "phone_gyro.json", ".photo.jpg.new"])
+    func aDirectoryThatHasSomethingIsNotUsed(name: String) throws {
+        try withTemporaryDirectory { data in
+            let left = try SessionDirectory.create(SessionIdentifier("s1"), in: data.path)
+            let path = left.directory.path.appending(name)
+            try Data("{".utf8).write(to: URL(filePath: path.string))
+            let error = try #require(throws: RecordingError.self) {
+                try SessionDirectory.create(record("s1"), in: data.path)
+            }
+            #expect(error.code == .alreadyExists)
+            #expect(try text(of: path) == "{")
+        }
+    }
+
     @Test func sessionsAreListedByName() throws {
         try withTemporaryDirectory { data in
             #expect(try SessionDirectory.sessions(in: data.path.appending("nowhere")) == [])

@@ -135,6 +135,42 @@ struct SessionRedoTests {
         }
     }
 
+    /// A document from before the log's first segment, of a backup for example, concerns its own session alone.
+    @Test(arguments: 0..<8)
+    func anOldDocumentKeepsNoOtherSessionFromTheLog(number: Int) throws {
+        try withRecorder { recorder, _, seed in
+            let comment: Comment = "seed \(seed)"
+            while recorder.sessions.count < 2 { try recorder.run(20) }
+            let old = recorder.sessions[0]
+            let position = try #require(try old.directory.record().logPosition)
+            while try WriteAheadLog.segments(in: recorder.logDirectory).first ?? 0 <= position.written {
+                try recorder.run(20)
+                for session in recorder.sessions { try recorder.checkpoint(session) }
+            }
+            for session in recorder.sessions { recorder.appender.append(session.record, of: session.number) }
+            try recorder.commit()
+            try recorder.apply()
+            for session in recorder.sessions { try recorder.write(session) }
+            try recorder.crash(isPowerCut: false)
+            let before = try recorder.samples()
+            var record = try old.directory.record()
+            record.logPosition = position
+            try old.directory.write(record)
+            let recovery = try recorder.recover()
+            let damage = try #require(recovery.damage, comment)
+            for session in recorder.sessions {
+                let recovered = try #require(recovery.outcomes[session.record.session], comment).get()
+                #expect(recovered.isFromLog == (session !== old), comment)
+                #expect(recovered.record.failures == (session === old ? ["\(damage)"] : []), comment)
+                for stream in session.streams where session !== old {
+                    let log = recovered.record.logs.first { $0.name == stream.name }
+                    #expect(log?.counts == stream.state.counts, comment)
+                }
+            }
+            #expect(try recorder.samples() == before, comment)
+        }
+    }
+
     /// A disk that refuses the log may take the files: what they have is kept, and they are continued at their ends.
     @Test(arguments: 0..<24)
     func aLogThatEndsBeforeTheFilesLeavesWhatTheyHave(number: Int) throws {

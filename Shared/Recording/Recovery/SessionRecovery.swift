@@ -20,7 +20,8 @@ package struct SessionRecovery {
     /// recorded.
     ///
     /// A session that the log knows gets exactly what was committed. Of any other one, and if the log is damaged, its files
-    /// alone say how far it came: each is cut after its last whole record.
+    /// alone say how far it came: each is cut after its last whole record. A log whose beginning is missing is damaged for the
+    /// sessions that need that.
     ///
     /// - Throws: what reading the log brings; what concerns one session is its outcome.
     package init(
@@ -42,10 +43,20 @@ package struct SessionRecovery {
             }
         }
         var names: [UInt32: (redo: SessionRedo, log: LogName?)] = [:]
-        // Where no session needs the log, its last segment still says where it ends.
-        let needed = redos.values.map(\.position.written).min() ?? .max
         // What stands in `session.json` was durable in the log before.
         let known = redos.values.map(\.position.recorded).max() ?? 0
+        var missing: [SessionIdentifier: LogReader.Damage] = [:]
+        for session in records.map(\.directory.session) {
+            guard let position = redos[session]?.position,
+                let beginning = try reader?.missingBeginning(from: position.written)
+            else { continue }
+            // An old `session.json`, of a backup for example, must not keep the others from the log.
+            redos[session] = nil
+            missing[session] = beginning
+            if damage == nil { damage = beginning }
+        }
+        // Where no session needs the log, its last segment still says where it ends.
+        let needed = redos.values.map(\.position.written).min() ?? .max
         try reader?.forEachFrame(from: needed, knownUpTo: known) { frame in
             switch frame.kind {
             // Numbers hold for one segment.
@@ -57,17 +68,20 @@ package struct SessionRecovery {
             }
         }
         for redo in redos.values where redo.isAheadOfLog() { try reader?.noteMissingEnd() }
-        damage = reader?.damage
+        let logDamage = reader?.damage
+        if let logDamage { damage = logDamage }
         logEnd = reader?.end ?? 0
         logSynced = reader?.synced ?? 0
         for (directory, record) in records where outcomes[directory.session] == nil {
             do throws(RecordingError) {
                 var (recovered, files) = try Self.recover(
-                    directory, record, redos[directory.session], isWhole: damage == nil, calls: calls)
+                    directory, record, redos[directory.session], isWhole: logDamage == nil, calls: calls)
                 recovered.listedFiles = record.logs.reduce(into: [:]) { $0[$1.name] = $1.files.count }
                 try directory.removeEmptyFiles(of: recovered.record)
                 // Where nothing of the log can be read, it may have been this session's.
-                if let damage, let position = record.logPosition, log == nil || position.log == log {
+                if let damage = missing[directory.session] ?? logDamage, let position = record.logPosition,
+                    log == nil || position.log == log
+                {
                     recovered.record.note(failures: ["\(damage)"])
                 }
                 outcomes[directory.session] = .success(recovered)

@@ -52,7 +52,14 @@ package struct SessionDirectory: Hashable, Sendable {
 
     /// Makes the directory for a new session, with what is known of it.
     package static func create(_ record: SessionRecord, in data: FilePath) throws(RecordingError) -> SessionDirectory {
-        let directory = try create(record.session, in: data)
+        let directory = SessionDirectory(record.session, in: data)
+        do throws(RecordingError) {
+            _ = try create(record.session, in: data)
+        } catch {
+            guard error.code == .alreadyExists, try directory.isLeftEmpty() else { throw error }
+            // Its entry may not be durable yet.
+            try recordings(in: data).sync()
+        }
         do throws(RecordingError) {
             try directory.write(record)
         } catch {
@@ -61,6 +68,12 @@ package struct SessionDirectory: Hashable, Sendable {
             throw error
         }
         return directory
+    }
+
+    /// Whether a program that was killed in `create` left it: with no record, and nothing but the beginning of one.
+    private func isLeftEmpty() throws(RecordingError) -> Bool {
+        guard directory.exists else { return false }
+        return try directory.names().allSatisfy { Directory.finalName(ofTemporary: $0) == Self.recordName }
     }
 
     /// Removes the journal that 0.6 and before kept, once the session's places are known without it.

@@ -54,9 +54,7 @@ package struct LogReader {
         let segments = try WriteAheadLog.segments(in: directory)
         // A position is never used twice, even if nothing of a segment can be read.
         end = segments.last.map { $0 + 1 } ?? 0
-        if let start = segments.first, start > needed, let synced = try synced(from: 0, of: segments),
-            isMissing(min(synced, start), after: needed)
-        {
+        if try missingBeginning(from: needed, of: segments) != nil {
             return try noteDamage(in: needed, at: 0, segments)
         }
         let first = segments.lastIndex { $0 <= needed } ?? 0
@@ -81,6 +79,18 @@ package struct LogReader {
                 return try noteDamage(in: start, at: reader.offset, segments)
             }
         }
+    }
+
+    /// What is missing in front of the first segment, if frames are needed from a position on; nil if nothing is.
+    func missingBeginning(from needed: Int) throws(RecordingError) -> Damage? {
+        try missingBeginning(from: needed, of: WriteAheadLog.segments(in: directory))
+    }
+
+    private func missingBeginning(from needed: Int, of segments: [Int]) throws(RecordingError) -> Damage? {
+        guard let start = segments.first, start > needed, let synced = try synced(from: 0, of: segments),
+            isMissing(min(synced, start), after: needed)
+        else { return nil }
+        return Damage(path: Self.path(of: needed, in: directory), offset: 0)
     }
 
     /// Notes that something is missing behind the last block: somebody knows more.
