@@ -88,6 +88,12 @@ struct Oracle {
         return places
     }
 
+    /// Whether a log says that its session ends at a place.
+    func isEnd(_ place: Place, of log: SessionRecord.Log) -> Bool {
+        let name = epochs[StreamName(device: log.device, stream: log.stream)]?[place.epoch].name
+        return log.epochs.contains { $0.epoch == name && $0.end == place.sequence }
+    }
+
     /// How far a stream had been published at a time; nil if nothing was.
     func place(of stream: StreamName, at time: Int64) -> Place? {
         guard let epochs = epochs[stream],

@@ -134,13 +134,15 @@ extension Simulation {
             let absences = record.absences(of: name)
             // A publisher that could not be asked: what it published is there, or the session says that its end is unknown. Behind a
             // relay, a session has what has come.
-            let isUnasked = session.lasts?[name] == nil
+            let stored = session.answers[name]?.first { oracle.isEnd($0, of: log) }
+            let answered = stored ?? session.lasts?[name]
+            let isUnasked = answered == nil
             let asked = relays == nil ? session.stopped : nil
             let unaskedEnd = asked.flatMap { oracle.place(of: name, at: $0 - Self.unaskedSilence) }
             let judgement = try oracle.judge(
                 log, of: record, in: directory, first: first,
                 earliest: session.isFromPast ? Double(start) / 1e9 : nil,
-                last: isSound ? session.lasts?[name] ?? unaskedEnd : nil,
+                last: isSound ? answered ?? unaskedEnd : nil,
                 removed: data.appending("attic").appending("removed").appending(identifier.text)
             ) {
                 isPaused(

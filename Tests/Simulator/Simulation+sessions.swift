@@ -80,7 +80,9 @@ extension Simulation {
 
     /// Notes with which samples a session ends.
     func noteEnd(of identifier: SessionIdentifier, _ descriptions: [StreamDescription]) {
-        asked[identifier]?.lasts = oracle.places(of: descriptions)
+        let places = oracle.places(of: descriptions)
+        asked[identifier]?.lasts = places
+        for (name, place) in places { asked[identifier]?.answers[name, default: []].append(place) }
     }
 
     func planPause() {

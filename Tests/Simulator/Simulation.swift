@@ -90,6 +90,8 @@ final class Simulation {
         var stopped: Int64?
         /// Where the streams of those publishers were that could be asked.
         var lasts: [StreamName: Oracle.Place]?
+        /// Where they were each time that they were asked: a recorder that had stored an answer before it was killed keeps to it.
+        var answers: [StreamName: [Oracle.Place]] = [:]
         /// What the recorder had answered that it has of steps, pauses and annotations.
         var acknowledged: SessionRecord?
     }
