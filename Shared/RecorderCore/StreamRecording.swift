@@ -20,6 +20,8 @@ package final class StreamRecording {
     /// Publishers describe their streams each second. If one restarts after a longer silence, it may have been disconnected
     /// and have published samples until it ended.
     private static let longestUnheard = TimeSpan.seconds(2)
+    /// How long samples usually take at most from their sensor to the recorder, with the time in which their batch fills.
+    private static let longestBatch = TimeSpan.seconds(1)
     /// A relay describes a stream as it heard of it last, whatever became of its site: a stream that is described as running, and of
     /// which nothing came for so long, in nanoseconds and in its intervals, may have had samples that are on their way.
     private static let longestTransit = (nanoseconds: TimeSpan.seconds(10).nanoseconds, intervals: 20.0)
@@ -238,10 +240,11 @@ package final class StreamRecording {
         leftOutAt = isLeftOut ? leftOutAt ?? now : nil
     }
 
-    /// Whether samples of a run are left out, and it was heard since that began: what it takes meanwhile is no loss.
+    /// Whether samples of a run are left out, and it was heard a while after that began: what it takes meanwhile is no loss. What was
+    /// heard right then says nothing of samples that were taken just before.
     private func isPassedOver(_ epoch: PublisherEpoch) -> Bool {
         guard isLeftOut, let leftOutAt else { return false }
-        return (epoch.isRelayed ? epoch.sampledAt : epoch.heardAt) >= leftOutAt
+        return (epoch.isRelayed ? epoch.sampledAt : epoch.heardAt) - leftOutAt >= Self.longestBatch.nanoseconds
     }
 
     /// Notes which runs may have had samples of which nothing is known: those that sampled when they were heard last, if that was
