@@ -13,7 +13,7 @@ package struct ViewerQueue: Sendable {
         package let samples: Int
         /// Whether it says how things are now, so that one that waits is replaced by the next.
         package let isState: Bool
-        /// Whether a viewer is told it once, when it joins, and can do nothing without it.
+        /// Whether it is sent only once, when a viewer joins, and the viewer cannot work without it.
         package let isGreeting: Bool
 
         package init(_ bytes: [UInt8], samples: Int = 0, isState: Bool = false, isGreeting: Bool = false) {

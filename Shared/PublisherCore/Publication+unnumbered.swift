@@ -6,8 +6,8 @@ import ServiceKit
 /// Samples that nobody numbered: of datagrams, and of phyphox. They are numbered here, by their times.
 ///
 /// A sample that is not later than the one before came already, or too late. Samples that are missing are a gap of about their
-/// number, if the stream's samples come evenly: nothing else tells of them. Of samples without times of their own, nothing does:
-/// each that comes is new, and a pause in their arrival may be the network's.
+/// number, if the stream's samples come evenly: nothing else shows a loss. Among samples without times of their own, nothing does:
+/// each one that arrives is new, and a pause between them may be the network's.
 extension Publication {
     /// How far a message's times may be before those of earlier ones, because it was overtaken, in nanoseconds. Beyond that, the
     /// device has another clock, such as that of a phone that was restarted.
@@ -20,10 +20,13 @@ extension Publication {
     func push(_ samples: UnnumberedSamples, as request: Int, at now: Moment) throws(PushRefusal) {
         let device = settings.phones[samples.device]?.name ?? samples.device
         var isNew = false
+        var clocks: [UnnumberedSamples.Clock: PushState.DeviceClock] = [:]
         for part in samples.parts {
             let name = StreamName(device: device, stream: part.stream)
             let (stream, input, run) = try unnumberedStream(part, named: name, at: now)
-            let clock = clock(of: device, part, newest: samples.newest(on: part.clock), at: now)
+            let clock =
+                clocks[part.clock] ?? clock(part.clock, of: device, newest: samples.newest(on: part.clock), at: now)
+            clocks[part.clock] = clock
             isNew = publish(part, by: clock, run, stream, input, at: now) || isNew
         }
         accept(request, again: !isNew && !samples.parts.isEmpty)
@@ -83,15 +86,15 @@ extension Publication {
     /// How a device's times lead to those of this machine: the same for all its streams, until its clock is another one.
     /// - Parameter newest: the latest time of the message on this clock, of whichever stream: one that changes seldom has old ones.
     private func clock(
-        of device: String, _ part: UnnumberedSamples.Part, newest: Int64, at now: Moment
+        _ kind: UnnumberedSamples.Clock, of device: String, newest: Int64, at now: Moment
     ) -> PushState.DeviceClock {
-        guard part.clock != .arrival else {
+        guard kind != .arrival else {
             return PushState.DeviceClock(client: ClientClock(), number: 0, device: 0, newest: 0, lead: 0)
         }
-        let key = PushState.ClockKey(device: device, clock: part.clock)
+        let key = PushState.ClockKey(device: device, clock: kind)
         pushes.deviceClocks[key]?.client.note(newest, at: now.monotonic, by: sleepWatch)
         // Times that go back are those of another clock of the device.
-        let same = pushes.deviceClocks[key].flatMap { newest < $0.newest - Self.furthestBack(part.clock) ? nil : $0 }
+        let same = pushes.deviceClocks[key].flatMap { newest < $0.newest - Self.furthestBack(kind) ? nil : $0 }
         if var known = same,
             known.client.lead(of: newest, at: now.monotonic, by: sleepWatch) <= known.lead + Self.furthestAhead
         {

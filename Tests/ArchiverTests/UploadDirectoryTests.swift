@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    /// It may be that somebody is still at it; nobody needs it once the file is there.
+    /// Its writer may still be running, but once the file is there the copy is of no use.
     @Test(arguments: [false, true]) func aFreshCopyOfAnotherContainerGoesOnceTheFileIsThere(wasThere: Bool) async throws
     {
         try await withReceiver { archive, receiver, directory in

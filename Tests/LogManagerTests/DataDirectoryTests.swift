@@ -304,7 +304,7 @@ struct DataDirectoryTests {
             let folder = try DataDirectory(data)
             let renamed = data.appending("recordings/~s").string
             #expect(rename(session.directory.directory.path.string, renamed) == 0)
-            // These are nobody's.
+            // These names belong to no session.
             for name in ["~", "~my notes", "~~s"] {
                 #expect(mkdir(data.appending("recordings").appending(name).string, 0o755) == 0)
             }

@@ -89,7 +89,7 @@ struct ProgramTests {
         }
     }
 
-    /// Nor does it complete what another run began: nobody would hear of it.
+    /// It does not finish another run's removals either, because it publishes no events.
     @Test func aDryRunRemovesNoSessionThatWasRetired() async throws {
         try await withTemporaryDirectory { data in
             try StoredSession(in: data).finish()

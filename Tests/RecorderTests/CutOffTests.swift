@@ -158,7 +158,7 @@ struct CutOffTests {
         }
     }
 
-    /// The disk refuses a file of one session at a start, and the other one ends: then nobody else needs the write-ahead log.
+    /// At a start the disk refuses a file of one session. When the other one ends, only the first still needs the write-ahead log.
     @Test(arguments: [false, true])
     func aSessionThatCanNotBeContinuedKeepsItsPartOfTheLog(isDiscarded: Bool) async throws {
         let publisher = try await FakePublisher()

@@ -72,8 +72,7 @@ struct SessionRedoTests {
             try recorder.commit()
             try recorder.apply()
             for session in recorder.sessions { try recorder.checkpoint(session) }
-            try recorder.apply()
-            for session in recorder.sessions { try recorder.write(session) }
+            try recorder.writeAll()
             try recorder.crash(isPowerCut: false)
             for session in recorder.sessions {
                 var record = try session.directory.record()
@@ -112,8 +111,7 @@ struct SessionRedoTests {
                 try recorder.commit()
             }
             // All that was committed is in files.
-            try recorder.apply()
-            for session in recorder.sessions { try recorder.write(session) }
+            try recorder.writeAll()
             try recorder.crash(isPowerCut: false)
             let before = try recorder.samples()
             let segments = try WriteAheadLog.segments(in: recorder.logDirectory)
@@ -149,8 +147,7 @@ struct SessionRedoTests {
             }
             for session in recorder.sessions { recorder.appender.append(session.record, of: session.number) }
             try recorder.commit()
-            try recorder.apply()
-            for session in recorder.sessions { try recorder.write(session) }
+            try recorder.writeAll()
             try recorder.crash(isPowerCut: false)
             let before = try recorder.samples()
             var record = try old.directory.record()
@@ -180,8 +177,7 @@ struct SessionRedoTests {
             try recorder.commit()
             for session in recorder.sessions { try recorder.run(20, only: session) }
             recorder.refuse()
-            try recorder.apply()
-            for session in recorder.sessions { try recorder.write(session) }
+            try recorder.writeAll()
             let before = try recorder.samples()
             try recorder.crash(isPowerCut: false)
             let recovery = try recorder.recover()
@@ -263,5 +259,11 @@ extension ScriptedRecorder {
     /// Writes what of a session waits.
     fileprivate func write(_ session: Session) throws {
         for file in streamFiles(of: session) { try file.write() }
+    }
+
+    /// Writes all files behind the log, whole.
+    fileprivate func writeAll() throws {
+        try apply()
+        for session in sessions { try write(session) }
     }
 }

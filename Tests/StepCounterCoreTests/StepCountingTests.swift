@@ -375,7 +375,7 @@ import Testing
         let renewed = try #require(known["used"]).renewedDate
         #expect((0...1_200).contains(world.now.date.seconds - renewed.seconds))
         #expect(known["once"] != nil)
-        // What was not renewed since that weekend is as old as it is. After a kill nobody knows any more that it was not.
+        // A subscription not renewed since that weekend has expired. After a kill it is not known that it was not renewed.
         #expect((known["forgotten"] != nil) == isKilled)
         // Stored too, and the clock after that.
         world.wait(10)

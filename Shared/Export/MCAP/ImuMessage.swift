@@ -87,8 +87,7 @@ package struct ImuMessage {
                 let message = UnsafeMutableRawBufferPointer(start: tail, count: template.count)
                 message.copyMemory(from: template)
                 // Nanoseconds count on from the second before, whatever its sign.
-                var (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
-                if nanoseconds < 0 { (seconds, nanoseconds) = (seconds - 1, nanoseconds + 1_000_000_000) }
+                let (seconds, nanoseconds) = time.floorDivided(by: 1_000_000_000)
                 Self.put(UInt32(truncatingIfNeeded: seconds), at: 4, in: message)
                 Self.put(UInt32(truncatingIfNeeded: nanoseconds), at: 8, in: message)
                 for axis in 0..<3 {

@@ -93,8 +93,7 @@ final class SessionWriter {
 
     private func begin(_ found: [ImportedStream], _ start: Int64) throws(RecordingError) {
         // What is stored has microseconds.
-        let (microseconds, remainder) = start.quotientAndRemainder(dividingBy: 1000)
-        record.startDate = WallTime(nanosecondsSince1970: (remainder < 0 ? microseconds - 1 : microseconds) * 1000)
+        record.startDate = WallTime(nanosecondsSince1970: start.floorDivided(by: 1000).quotient * 1000)
         record.streams = found.map(\.name.description)
         var names: Set<String> = []
         for stream in found {

@@ -266,7 +266,7 @@ extension WallTime {
 
 extension Int64 {
     /// Division that rounds down, with a remainder of at least 0.
-    fileprivate func floorDivided(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    package func floorDivided(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }

@@ -171,7 +171,7 @@ package final class LiveInput: Sampler {
                 mayBeCut = false
                 if line == .header {
                     if let waiting = sampler.flush(at: now) { batches.append(waiting) }
-                    sampler.beginClock()
+                    sampler.resume(without: 0)
                 }
                 guard case .sample(let time) = line, !isCut else { continue }
                 if fields.isEmpty { try settleFields() }

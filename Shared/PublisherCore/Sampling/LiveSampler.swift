@@ -91,11 +91,10 @@ package struct LiveSampler {
     /// Notes that this machine slept, for so many nanoseconds.
     mutating func noteSleep(_ slept: Int64) { self.slept = self.slept.addingClamped(slept) }
 
-    /// Pairs the next sample's time anew: what measures has restarted. Call `flush` before.
-    mutating func beginClock() { (offset, newest) = (nil, nil) }
-
-    /// Continues after samples that were lost. What measures has restarted, maybe with another clock. Call `flush` before.
-    /// - Parameter offset: as for `start`.
+    /// Continues after what measures has restarted, maybe with another clock: the next sample's time is paired anew. Call `flush` before.
+    /// - Parameters:
+    ///   - count: how many samples were lost meanwhile.
+    ///   - offset: as for `start`.
     mutating func resume(without count: Int, offset: Int64? = nil) {
         nextSequence += Int64(count)
         (self.offset, newest) = (offset, nil)

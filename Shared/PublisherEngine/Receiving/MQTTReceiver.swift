@@ -175,7 +175,7 @@ actor MQTTReceiver {
     }
 }
 
-/// What a broker sent under a topic, as far as it can be read.
+/// A message from a broker: what was pushed with it, or why it cannot be read.
 struct BrokerMessage: Sendable {
     let topic: String
     let push: Result<PushMessage, PublisherError>

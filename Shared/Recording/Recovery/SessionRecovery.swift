@@ -45,16 +45,10 @@ package struct SessionRecovery {
         var names: [UInt32: (redo: SessionRedo, log: LogName?)] = [:]
         // What stands in `session.json` was durable in the log before.
         let known = redos.values.map(\.position.recorded).max() ?? 0
-        var missing: [SessionIdentifier: LogReader.Damage] = [:]
-        for session in records.map(\.directory.session) {
-            guard let position = redos[session]?.position,
-                let beginning = try reader?.missingBeginning(from: position.written)
-            else { continue }
-            // An old `session.json`, of a backup for example, must not keep the others from the log.
-            redos[session] = nil
-            missing[session] = beginning
-            if damage == nil { damage = beginning }
-        }
+        let missing = try reader?.missingBeginnings(from: redos.mapValues(\.position.written)) ?? [:]
+        // An old `session.json`, of a backup for example, must not keep the others from the log.
+        for session in missing.keys { redos[session] = nil }
+        damage = records.lazy.compactMap { missing[$0.directory.session] }.first
         // Where no session needs the log, its last segment still says where it ends.
         let needed = redos.values.map(\.position.written).min() ?? .max
         try reader?.forEachFrame(from: needed, knownUpTo: known) { frame in

@@ -81,9 +81,12 @@ package struct LogReader {
         }
     }
 
-    /// What is missing in front of the first segment, if frames are needed from a position on; nil if nothing is.
-    func missingBeginning(from needed: Int) throws(RecordingError) -> Damage? {
-        try missingBeginning(from: needed, of: WriteAheadLog.segments(in: directory))
+    /// What is missing in front of the first segment, for those who need frames from a position on; not for those who miss nothing.
+    func missingBeginnings<Reader>(from needed: [Reader: Int]) throws(RecordingError) -> [Reader: Damage] {
+        let segments = try WriteAheadLog.segments(in: directory)
+        var missing: [Reader: Damage] = [:]
+        for (reader, position) in needed { missing[reader] = try missingBeginning(from: position, of: segments) }
+        return missing
     }
 
     private func missingBeginning(from needed: Int, of segments: [Int]) throws(RecordingError) -> Damage? {

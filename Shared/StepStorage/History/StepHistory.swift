@@ -93,7 +93,7 @@ package final class StepHistory {
         }
     }
 
-    /// The last spans of each device, in the order of their numbers; without those that were cut off for a discarded session.
+    /// The last spans of each device, in the order of their numbers, without what is left before a discarded session.
     package func spans() throws(RecordingError) -> [String: [CountedSpan]] {
         try database.read { database in
             var spans: [String: [CountedSpan]] = [:]
@@ -205,7 +205,7 @@ package final class StepHistory {
     }
 
     private static func store(_ span: CountedSpan, of device: Int64, in database: Database) throws {
-        // A counter that continues a span does not know that a discarded session was cut off its beginning.
+        // A counter that extends a span does not know that its beginning was removed with a discarded session.
         try database.cachedStatement(
             sql: """
                 UPDATE span SET "end" = ?1

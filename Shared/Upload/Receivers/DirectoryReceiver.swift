@@ -190,10 +190,10 @@ struct DirectoryReceiver: Receiver {
         return names
     }
 
-    /// Takes what earlier tries left that were interrupted: copies by a process of this machine that has ended, or by an
-    /// earlier one of our number, and copies that nobody has written to for an hour. A minute is enough for copies of the same
-    /// bytes: whoever has claimed the session is the only one to make them, and a machine or container that made them may never
-    /// come back under its name. The longest of the same bytes is continued under another name, and the others are removed.
+    /// Takes over the copies that interrupted tries left behind: those by a process of this machine that has ended, or by an
+    /// earlier process with our number, and those unchanged for an hour. For copies of the same bytes a minute is enough: only
+    /// the archiver that has claimed the session makes them, and a container that was replaced never returns under its old name.
+    /// The longest copy of the same bytes is continued under another name, and the others are removed.
     /// - Returns: how many bytes there are to continue behind.
     private func takeLeftovers(of file: UploadFile, as temporary: FilePath) -> Int {
         var longest: (path: FilePath, bytes: Int)?
