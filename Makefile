@@ -1,4 +1,4 @@
-# Everything a developer or CI does goes through here. Each target does its own set-up.
+# The entry point for developers and CI. Each target does its own set-up.
 .POSIX:
 .PHONY: run deb exports keys test test-release test-sanitized sanitized build lint format bench crash-lab laboratory soak simulate simulator step-accuracy docs sbom clean setup openssl receivers readers network prometheus broker nats curl
 .PHONY: up down logs compose-test browser browser-setup pictures
@@ -6,21 +6,21 @@
 SWIFT = swift
 SOURCES = Package.swift Services Shared Tests
 CHECKS = --explicit-target-dependency-import-check error
-# How tests are built: optimized, as what people run is, which makes those that compute three times as fast; with what `@testable`
-# needs, and with the check of accesses to memory that a release leaves out. TESTED= builds them in debug.
+# How tests are built: optimized, like releases, which makes tests that compute three times as fast; with `@testable` imports, and
+# with the check of exclusive memory access that a release leaves out. TESTED= builds them in debug.
 TESTED = -c release -debug-info-format none -Xswiftc -enable-testing -Xswiftc -enforce-exclusivity=checked
-# ONE_BUILD=1 builds all programs with these options, also what is only tried: .ci/run makes all from nothing, and so compiles
-# them once.
+# ONE_BUILD=1 builds everything with these options, including programs that are only tried: .ci/run builds from scratch, and so
+# compiles everything once.
 ONE_BUILD ?=
-# What is only tried is built in debug: from nothing, that takes less than half of the time.
+# Programs that are only tried are built in debug: from scratch, that takes less than half of the time.
 TRIED = $(if $(ONE_BUILD),$(TESTED))
 # The commit that --version names, if this is a repository.
 COMMIT = $$(git describe --always --dirty 2>/dev/null)
-# The Swift library is linked in: less memory, a faster start, and programs that run where no Swift is installed.
-# The same commit gives the same bytes: the compiler orders some of what it makes by hashes, and by where things lie in memory, so
-# both are the same in each build. Where addresses can't be kept from being random, as in some containers, a few instructions differ.
+# The Swift library is linked statically: less memory, a faster start, and programs that run where no Swift is installed. The same
+# commit gives the same bytes: the compiler orders some output by hashes and by memory addresses, so both are kept the same in
+# each build. If addresses can't be kept from being random, as in some containers, a few instructions differ.
 STEADY = SWIFT_DETERMINISTIC_HASHING=1 $$(setarch --addr-no-randomize true 2>/dev/null && echo setarch --addr-no-randomize)
-# Without what a debugger needs, which packages and images don't have either: that takes a quarter less time.
+# Without debug information, which packages and images don't have either: that saves a quarter of the time.
 RELEASE = $(if $(ONE_BUILD),$(SWIFT) build $(TESTED) $(CHECKS),HOLDFAST_COMMIT="$(COMMIT)" $(STEADY) $(SWIFT) build \
     -c release --static-swift-stdlib -debug-info-format none $(CHECKS))
 
@@ -29,7 +29,8 @@ PROGRAMS = $(RELEASE) --target Programs
 # The same with the console and the relay, which the programs do not wait for.
 ALL_PROGRAMS = $(PROGRAMS) && $(RELEASE) --product console && $(RELEASE) --product relay
 
-# All five programs and the console: records a walk from end to end, counts its steps, archives it. REPLAY=file.csv replays one of yours; DURATION=20s; DATA=./data.
+# Runs all five programs and the console: records a walk from end to end, counts its steps, archives it.
+# REPLAY=file.csv replays a recording of yours; DURATION=20s; DATA=./data.
 run: setup
 	@echo "run: building the programs, which takes some minutes the first time" >&2
 	$(SWIFT) build --target Programs $(CHECKS) $(TRIED)
@@ -42,7 +43,7 @@ deb: setup
 	$(ALL_PROGRAMS)
 	packaging/build "$$($(SWIFT) build -c release --show-bin-path)" packages
 
-# Exports what make run recorded, in every format, with the programs of a release build.
+# Exports the session that make run recorded, in every format, with the programs of a release build.
 exports: setup
 	$(PROGRAMS)
 	@Scripts/export "$$($(SWIFT) build -c release --show-bin-path)"
@@ -53,17 +54,17 @@ keys: setup
 	$(RELEASE) --product holdfast-keys
 	@"$$($(SWIFT) build -c release --show-bin-path)/holdfast-keys" make '$(KEYS)'
 
-# What computes comes first and the real programs last: each would keep the others from their processor. The triggers of hours
-# compute for a minute, and nothing that waits for a socket gets a thread beside them.
+# Tests that compute run first, and those with real programs last: each would take processor time from the other. The hours-long
+# trigger tests compute for a minute, and while they run, no test that waits for a socket gets a thread.
 COMPUTING = ArchiverCoreTests|CrashLabTests|ExportTests|HashingTests|ImportTests|MessagesTests|RecordingTests|RelayCoreTests|StepCounterCoreTests|StepDetectionTests|TextInputTests
-# These take the processors for themselves: hundreds of devices, archives, thousands of files, full disks, floods of samples.
+# These take all processors: hundreds of devices, archives, thousands of files, full disks, floods of samples.
 CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|SeveralArchiversTests|ManyFilesTests|AcceptanceTests|GapTests)
 # Attacks.
 HOSTILE = ^SystemTests\.Hostile
-# Few at a time: all tests of a group at once would keep each other from the processors until their time is over.
+# Few at a time: all tests of a group at once would starve each other until they time out.
 FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 TEST = $(FEW) $(SWIFT) test --skip-build $(TESTED)
-# Each attack wants a processor, and its victim another.
+# Each attack needs a processor, and its victim another.
 FEWER = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
 test: setup receivers readers network prometheus broker nats curl
 	$(SWIFT) build --build-tests $(CHECKS) $(TESTED)
@@ -77,7 +78,7 @@ test: setup receivers readers network prometheus broker nats curl
 	$(TEST) --filter '$(CROWDED)'
 	$(FEWER) $(SWIFT) test --skip-build $(TESTED) --filter '$(HOSTILE)'
 
-# The tests of the real programs on other builds of them, such as HOLDFAST_PROGRAMS=/usr/bin of a package; of a release, unless given.
+# Runs the tests of the real programs on another build, such as HOLDFAST_PROGRAMS=/usr/bin of a package; by default on a release.
 test-release: setup receivers readers network prometheus broker nats curl
 	$(SWIFT) build --build-tests $(CHECKS) $(TESTED)
 	[ -n "$$HOLDFAST_PROGRAMS" ] || $(PROGRAMS)
@@ -95,7 +96,7 @@ down:
 logs:
 	docker compose logs --follow
 
-# Uses the containers as people do, kills included. Needs a Docker engine, or makes one where ../shared/docker-engine is.
+# Uses the containers as people do, including kills. Needs a Docker engine, or starts one if ../shared/docker-engine exists.
 compose-test:
 	@Tests/ComposeTests/run
 
@@ -105,13 +106,13 @@ browser: setup browser-setup
 	$(SWIFT) build --product console $(CHECKS) $(TRIED)
 	@Tests/BrowserTests/run "$$($(SWIFT) build $(TRIED) --show-bin-path)"
 
-# docs/console.png and docs/report.png: the console's live page of a real run and the report of its session, as README shows them.
+# Makes docs/console.png and docs/report.png, shown in README: the console's live page in a real run, and its session's report.
 pictures: setup browser-setup
 	$(ALL_PROGRAMS)
 	@HOLDFAST_PROGRAMS="$$($(SWIFT) build -c release --show-bin-path)" python3 -B Tests/BrowserTests/pictures.py
 
-# Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex. It remembers what threads did for long:
-# of an access that it forgot it does not know the functions, which suppressions go by.
+# Thread sanitizer over code that crosses threads. In release, because in debug it reports every Mutex. With a long history of
+# accesses: for one that it forgot, it lacks the functions that suppressions match.
 test-sanitized: sanitized
 	HOLDFAST_SANITIZED=1 $(FEW) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp:history_size=7 \
 	    $(SWIFT) test -c release --skip-build --sanitize=thread --scratch-path .build-tsan
@@ -131,28 +132,29 @@ lint:
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)
 
-# Throughput, latency and idle cost, beside a plain loop that receives, formats and writes; many streams; publishing:
-# see Tests/Benchmarks/README.md. BENCH="--only streams"
+# Throughput, latency and idle cost, compared with a plain loop that receives, formats and writes; many streams; publishing: see
+# Tests/Benchmarks/README.md. BENCH="--only streams"
 bench: setup
 	$(PROGRAMS)
 	$(SWIFT) build -c release --package-path Tests/Benchmarks
 	$(SWIFT) run -c release --skip-build --package-path Tests/Benchmarks benchmarks \
 	    --programs "$$($(SWIFT) build -c release --show-bin-path)" $(BENCH)
 
-# Crashes the real programs and checks every sample that was published: see Tests/CrashLab/README.md. Short by default.
-# CRASHES=1000 for long; SEED=… repeats a run's choices; CRASH_LAB="--only power-cut --output table.json".
+# Crashes the real programs and checks every published sample: see Tests/CrashLab/README.md. Short by default; CRASHES=1000 runs
+# long. SEED=… repeats a run's choices; CRASH_LAB="--only power-cut --output table.json".
 CRASHES = 40
 crash-lab: laboratory openssl
 	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
-# What crash-lab and soak run.
+# The programs that crash-lab and soak run.
 laboratory: setup
 	$(PROGRAMS)
 	for product in crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 
-# The five programs in virtual time, under faults from fresh seeds, and every sample judged: see Tests/Simulator/README.md.
-# SEED=… runs one again; SIMULATE="--limit 600" runs longer; SEEDS= leaves out those that failed once. Files are in memory if they may be.
+# Runs the five programs in virtual time with faults from fresh seeds, and checks every sample: see Tests/Simulator/README.md.
+# SEED=… repeats one; SIMULATE="--limit 600" runs longer; SEEDS= leaves out those that failed before. Files are in memory if
+# possible.
 SEEDS = Tests/Simulator/Seeds.txt
 simulate: simulator
 	if [ "$$(df --output=avail /dev/shm | tail -n 1)" -gt 1000000 ]; then export TMPDIR=/dev/shm; fi; SWIFT_DETERMINISTIC_HASHING=1 \
@@ -162,19 +164,19 @@ simulate: simulator
 simulator: setup
 	$(RELEASE) --product simulator
 
-# Everything on for SOAK=10m, a program killed every 20 s: see Tests/CrashLab/README.md.
+# Runs everything for SOAK=10m, and kills a program every 20 s: see Tests/CrashLab/README.md.
 SOAK = 10m
 soak: laboratory openssl
 	"$$($(SWIFT) build -c release --show-bin-path)/crash-lab" --soak $(SOAK) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
-# How well steps are detected in labelled recordings, which do not belong to this repository: see Tests/StepAccuracy/README.md.
+# Accuracy of step detection in labelled recordings, which are not part of this repository: see Tests/StepAccuracy/README.md.
 STEPS = ../shared/steps
 step-accuracy: setup
 	$(RELEASE) --product step-accuracy
 	"$$($(SWIFT) build -c release --show-bin-path)/step-accuracy" $(STEPS) --left-out Tests/StepAccuracy/left-out.json \
 		--plot docs/step-errors.svg --strictness-plot docs/strictness.svg
 
-# A static site of all guides, with a search, and the reference of the libraries: in ./.build-site.
+# A static site of all guides, with a search, and the libraries' reference: in ./.build-site.
 docs: setup
 	@Scripts/install mkdocs
 	Scripts/site .build-site
@@ -183,7 +185,7 @@ docs: setup
 	    --hosting-base-path reference --output-path .build-site/reference
 	@echo "python3 -m http.server --directory .build-site shows it at http://127.0.0.1:8000"
 
-# What is in the programs, as CycloneDX: Swift packages that are built in, Debian libraries that are loaded.
+# The contents of the programs as CycloneDX: Swift packages that are built in, Debian libraries that are loaded.
 sbom: setup
 	@Scripts/install python3
 	$(ALL_PROGRAMS)
@@ -197,38 +199,38 @@ clean:
 setup:
 	@Scripts/setup
 
-# What the crash laboratory makes the keys of archives with.
+# Makes the keys of archives in the crash laboratory.
 openssl:
 	@Scripts/install openssl
 
-# What the tests upload archives to.
+# The servers that tests upload archives to.
 receivers:
 	@Tests/ArchiverTests/Receivers/setup
 
-# What exports are read with.
+# The programs that read exports in tests.
 readers:
 	@Tests/ExportTests/Readers/setup
 
-# What tests make networks and clocks with.
+# Makes networks and sets clocks in tests.
 network:
 	@Scripts/setup-network
 
-# What commands of the documentation use, beside what receivers installs.
+# Used by commands of the documentation, together with what receivers installs.
 curl:
 	@Scripts/install curl
 
-# What tests have metrics judged by.
+# Checks metrics in tests.
 prometheus:
 	@Scripts/setup-prometheus
 
-# What tests take messages from.
+# The MQTT broker of the tests.
 broker:
 	@Scripts/setup-broker
 
-# What tests carry streams over.
+# The NATS servers of the tests.
 nats:
 	@Scripts/setup-nats
 
-# What the console's page is tested with.
+# The browser that tests the console's page.
 browser-setup:
 	@Tests/BrowserTests/setup

@@ -3,7 +3,7 @@ import Encryption
 import ServiceKit
 
 extension ArchiveError {
-    /// What a program ends with that could not continue because of it.
+    /// The exit status of a program that stopped because of this error.
     var exitStatus: ExitStatus {
         switch code {
         case .badCertificate: .badConfiguration
@@ -12,7 +12,7 @@ extension ArchiveError {
         }
     }
 
-    /// Does what a subcommand is for, shows the error, and ends the program with the exit code that fits.
+    /// Runs a subcommand's body, prints its error, and ends the program with the matching exit status.
     static func showing(_ body: () throws(ArchiveError) -> ExitStatus) throws {
         let status: ExitStatus
         do throws(ArchiveError) {

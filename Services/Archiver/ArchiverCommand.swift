@@ -6,7 +6,6 @@ import Messages
 package import ServiceKit
 import Upload
 
-/// The archiver's command line.
 @main
 package struct ArchiverCommand: ServiceCommand {
     package static let program = Program.archiver
@@ -14,8 +13,9 @@ package struct ArchiverCommand: ServiceCommand {
         var configuration = commandConfiguration(
             abstract: "Turn finished sessions into archives, and upload them to a receiver.",
             discussion: """
-                An upload counts when the receiver confirmed size and hash. Then a receipt is written, and the session's \
-                files are marked at log-manager. Nothing is removed unless --keep-archives or --keep-recordings say so.
+                An upload is complete when the receiver has confirmed size and hash. The archiver then writes a receipt \
+                and marks the session's files in log-manager. It removes nothing unless --keep-archives or \
+                --keep-recordings allow it.
                 """)
         configuration.subcommands += [ListCommand.self, CreateCommand.self, VerifyCommand.self, ExtractCommand.self]
         return configuration

@@ -13,8 +13,8 @@ struct CreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create", abstract: "Make the archive of a finished session.",
         discussion: """
-            The session is only read. Exits 0 if everything of it is in the archive, 3 if files had to be left out, 1 if \
-            there is no archive because of the session, 74 because of the disk, 78 because of a certificate.
+            The session is not changed. Exits 0 if the archive has the whole session, 3 if files had to be left out. If no \
+            archive can be made, exits 1 because of the session, 74 because of the disk, 78 because of a certificate.
             """)
 
     @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
@@ -64,7 +64,7 @@ struct CreateCommand: ParsableCommand {
         }
     }
 
-    /// Takes the session, so that no running archiver writes the same file meanwhile.
+    /// Locks the session, so that no running archiver writes the same file in the meantime.
     private func claim(_ session: SessionIdentifier, in archives: Directory) throws(ArchiveError) -> DirectoryLock {
         do throws(RecordingError) {
             try archives.create()
@@ -74,19 +74,19 @@ struct CreateCommand: ParsableCommand {
         }
         throw ArchiveError(
             .alreadyExists,
-            "An archiver is at work on session \(session) in \(archives.path). Ask it with archive.create, or make the "
+            "An archiver is working on session \(session) in \(archives.path). Send it archive.create, or make the "
                 + "archive in another directory with --to.")
     }
 
-    /// The running archiver uploads the very bytes that it noted: in their place, others could never be delivered. Behind a
-    /// receipt they may be replaced, since the receiver has them.
+    /// Refuses to replace an archive that the running archiver has noted for upload: with other bytes, it could never be
+    /// delivered. Once there is a receipt, it may be replaced, since the receiver has it.
     private func refuseRecorded(_ session: SessionIdentifier, in archives: Directory) throws(ArchiveError) {
         let record = session.text + ConfirmedUpload.recordSuffix
         guard archives.contains(record) else { return }
         throw ArchiveError(
             .alreadyExists,
-            "\(archives.path.appending(record)) lists an archive of session \(session) that is not uploaded yet, and is not "
-                + "replaced. Have the running archiver upload it with archive.create, or make another archive in another "
+            "\(archives.path.appending(record)) lists an archive of session \(session) that is not uploaded yet, so it is not "
+                + "replaced. Send archive.create to the running archiver to upload it, or make another archive in another "
                 + "directory with --to.")
     }
 }

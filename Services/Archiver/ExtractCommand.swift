@@ -9,13 +9,13 @@ struct ExtractCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extract", abstract: "Check an archive and extract its files.",
         discussion: """
-            Nothing is extracted unless everything is what the manifest says. Exits as verify does.
+            Nothing is extracted unless every file matches the manifest. The exit codes are those of verify.
             """)
 
     @Argument(help: ArgumentHelp("The archive.", valueName: "file"), completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The private key of one of its recipients, in PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("The private key of one of the archive's recipients, in PEM.", valueName: "file"))
     var key: String?
 
     @Option(help: ArgumentHelp("The new directory (default: the archive's name without .zip).", valueName: "dir"))
@@ -34,7 +34,7 @@ struct ExtractCommand: ParsableCommand {
         }
     }
 
-    /// The archive's name without its endings, where the program runs.
+    /// The archive's name without its extensions, in the working directory.
     private var defaultTarget: String {
         var name = FilePath(file).lastComponent?.string ?? file
         for ending in [".p7m", ".zip"] where name.hasSuffix(ending) { name.removeLast(ending.count) }

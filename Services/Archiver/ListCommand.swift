@@ -3,7 +3,7 @@ import Messages
 import Recording
 import ServiceKit
 
-/// The `list` subcommand: where each session stands, as the running archiver knows it.
+/// The `list` subcommand: the state of each session, according to the running archiver.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the archive and upload state of each session.")
@@ -29,7 +29,6 @@ struct ListCommand: AsyncParsableCommand {
 }
 
 extension ReportTable {
-    /// A table of sessions.
     fileprivate init(archives: [ArchiveStatus]) {
         self.init(
             columns: ["session", "state", "bytes", "path", "reason"],

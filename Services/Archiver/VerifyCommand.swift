@@ -10,14 +10,14 @@ struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check an archive: every file against the manifest.",
         discussion: """
-            Exits 0 if it is what was made, 3 if it says that files of the session had to be left out, 1 if it is damaged \
-            or the key does not open it, 74 if it can't be read.
+            Exits 0 if the archive is as it was made, 3 if it lists files of the session that had to be left out, 1 if it is \
+            damaged or the key does not open it, 74 if it can't be read.
             """)
 
     @Argument(help: ArgumentHelp("The archive.", valueName: "file"), completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The private key of one of its recipients, in PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("The private key of one of the archive's recipients, in PEM.", valueName: "file"))
     var key: String?
 
     func run() throws {
@@ -29,7 +29,7 @@ struct VerifyCommand: ParsableCommand {
 }
 
 extension OpenedArchive {
-    /// Shows what was found.
+    /// Prints the findings.
     func show(_ file: String) -> ExitStatus {
         var lines = findings.map(\.description)
         lines += (metadata?.leftOut ?? []).map { "\($0.filename): not in the archive: \($0.reason)" }

@@ -9,9 +9,9 @@ package struct ConsoleCommand: ServiceCommand {
     package static let configuration = commandConfiguration(
         abstract: "Serve a web page that shows and controls the running programs.",
         discussion: """
-            The page is served on this machine alone, at http://127.0.0.1:5500. Everybody with an account on this machine can open \
-            it; with --login, only people who have a link that is printed at the start. With --identity and --listen, other machines \
-            reach it over TLS.
+            The page is served at http://127.0.0.1:5500, on this machine only. Everybody with an account on this machine can open \
+            it. With --login, only people with a link that the console prints at its start can. With --identity and --listen, \
+            other machines can open it over TLS.
             """)
 
     @OptionGroup package var options: ServiceOptions

@@ -4,13 +4,13 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// The `add` subcommand: puts somebody on the list.
+/// The `add` subcommand: adds a client to the list.
 struct AddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a client.",
         discussion: """
-            Makes NAME.key_secret, which the client gets, and NAME.key, which stays. A client that made its key itself \
-            says its public half with --public-key, so that the secret one never leaves it.
+            Makes NAME.key_secret, which you give to the client, and NAME.key, which stays here. If the client made its own \
+            key pair, pass the public half with --public-key: the secret half then never leaves the client.
             """)
 
     @Argument(help: "The directory of keys.")
@@ -24,7 +24,7 @@ struct AddCommand: ParsableCommand {
         transform: Role.init(typed:))
     var role: Role
 
-    // One of 85 keys begins with a hyphen.
+    // One in 85 keys begins with a hyphen.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("The client's public key, if it has one already.", valueName: "z85"))
@@ -32,13 +32,13 @@ struct AddCommand: ParsableCommand {
 
     func validate() throws {
         guard Self.isName(name) else {
-            throw ValidationError("'\(name)' is not a name for a key: 1 to 64 letters, digits, '-', '_' and '.'")
+            throw ValidationError("'\(name)' can't be a key's name: use 1 to 64 letters, digits, '-', '_' and '.'")
         }
         guard Program(rawValue: name) == nil else {
-            throw ValidationError("'\(name)' is a program: holdfast-keys make \(directory) makes its key")
+            throw ValidationError("'\(name)' is a program: make its key with holdfast-keys make \(directory)")
         }
         if let publicKey, CurveKey(publicKey) == nil {
-            throw ValidationError("--public-key is not a key: 40 characters of Z85")
+            throw ValidationError("--public-key is not a key: give its 40 characters of Z85")
         }
     }
 
@@ -57,8 +57,8 @@ struct AddCommand: ParsableCommand {
                 StandardStream.output.print(
                     """
                     \(name) may \(role.rawValue)
-                    give \(keys.secretFile(of: name)) to \(name), with the .key of each program that is spoken with, and \
-                    remove it here
+                    give \(keys.secretFile(of: name)) to \(name), with the .key of each program that it connects to, then \
+                    remove that file here
 
                     """)
             }

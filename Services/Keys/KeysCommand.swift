@@ -1,7 +1,7 @@
 import ArgumentParser
 import ServiceKit
 
-/// The command line of holdfast-keys: makes and shows the keys that programs and people know each other by.
+/// The command line of holdfast-keys: makes and lists the keys with which programs and people authenticate.
 @main
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +14,7 @@ struct KeysCommand: ParsableCommand {
             """,
         version: Version.described, subcommands: [MakeCommand.self, AddCommand.self, ListCommand.self])
 
-    /// Runs a subcommand's work; an error is shown, and ends it with the exit code that it stands for.
+    /// Runs a subcommand's work; prints an error, and ends with its exit code.
     static func report(_ body: () throws -> Void) throws {
         do {
             try body()

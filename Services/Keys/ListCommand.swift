@@ -4,7 +4,7 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// The `list` subcommand: who may connect, and do what. Exits 78 if a key can't be on the list.
+/// The `list` subcommand: the clients that may connect, and their roles. Exits with 78 if a key can't be on the list.
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the clients that can connect, with roles and public keys.")

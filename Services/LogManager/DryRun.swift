@@ -4,9 +4,8 @@ import Messages
 import Recording
 import ServiceKit
 
-/// `--dry-run`: what `--when-full` would remove now.
+/// `--dry-run`: lists the files that `--when-full` would remove now.
 enum DryRun {
-    /// Prints it.
     static func run(_ flags: FlagValues) async throws {
         FileMode.applyStandard()
         try await Program.logManager.showing {
@@ -18,7 +17,7 @@ enum DryRun {
             StandardStream.output.print(try ReportTable(files: files).text(.text, values: files))
             let bytes = files.reduce(0) { $0 + $1.bytes }
             StandardStream.output.print(
-                "\(files.count) files of \(ByteCount(bytes: bytes).rounded) would be removed; nothing was\n")
+                "\(files.count) files of \(ByteCount(bytes: bytes).rounded) would be removed; nothing was removed\n")
         }
     }
 }

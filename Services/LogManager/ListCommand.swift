@@ -3,7 +3,7 @@ import Messages
 import Recording
 import ServiceKit
 
-/// The `list` subcommand: the finished files that the running log-manager knows, oldest first.
+/// The `list` subcommand: the finished files, oldest first, according to the running log-manager.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List finished stream files, oldest first.")
@@ -16,7 +16,7 @@ struct ListCommand: AsyncParsableCommand {
     @Flag(help: "List only files that are not marked as uploaded.")
     var pending = false
 
-    @Flag(help: "Files alone that are marked as uploaded.")
+    @Flag(help: "List only files that are marked as uploaded.")
     var uploaded = false
 
     @Option(help: "text, json, csv or ndjson.")
@@ -46,7 +46,6 @@ struct ListCommand: AsyncParsableCommand {
 }
 
 extension ReportTable {
-    /// A table of files.
     init(files: [LogFileEntry]) {
         self.init(
             columns: ["path", "bytes", "finished", "uploaded"],

@@ -5,13 +5,12 @@ import Recording
 package import ServiceKit
 package import ZeroMQ
 
-/// log-manager's command line.
 @main
 package struct LogManagerCommand: ServiceCommand {
     package static let program = Program.logManager
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Keep account of finished stream files, and remove them by rule or on request.",
+            abstract: "Keep track of finished stream files, and remove them by rule or on request.",
             discussion: """
                 Nothing is removed except on request or by --when-full.
                 """)
@@ -45,7 +44,7 @@ package struct LogManagerCommand: ServiceCommand {
 
     package static func publishingOptions(_ settings: LogManagerSettings) -> SocketOptions {
         var options = SocketOptions.publishing
-        // Each file that is removed is an event, and a clean-up has thousands.
+        // Each removed file is an event, and a clean-up publishes thousands.
         options.sendHighWaterMark = 10_000
         return options
     }

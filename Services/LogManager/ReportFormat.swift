@@ -1,7 +1,6 @@
 import ArgumentParser
 import Recording
 
-/// How a report is printed.
 enum ReportFormat: String, CaseIterable, ExpressibleByArgument {
     /// Aligned columns, for people.
     case text
@@ -15,7 +14,7 @@ enum ReportFormat: String, CaseIterable, ExpressibleByArgument {
 
 extension ReportTable {
     /// The table in a format.
-    /// - Parameter values: what the rows are of, for JSON: a line for each.
+    /// - Parameter values: the values of the rows, for JSON: one a line.
     func text(_ format: ReportFormat, values: [some Encodable]) throws -> String {
         switch format {
         case .text: text

@@ -3,7 +3,7 @@ import Messages
 import Recording
 import ServiceKit
 
-/// The `usage` subcommand: how much there is, as the running log-manager knows it.
+/// The `usage` subcommand: sizes of the stream files, according to the running log-manager.
 struct UsageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "usage", abstract: "Show files and bytes of each log, and free disk space.")

@@ -4,15 +4,15 @@ import Messages
 import Recording
 import ServiceKit
 
-/// The `annotate` subcommand: labels a moment or a span of a session, by the running recorder.
+/// The `annotate` subcommand: labels a moment or a span of a session, through the running recorder.
 struct AnnotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "annotate", abstract: "Label a moment or a span of a session, also of a finished one.",
+        commandName: "annotate", abstract: "Label a moment or a span of a running or finished session.",
         discussion: """
             recorder annotate walk-1 sit --from 12.5s --to 15s --note "on the bench"
 
-            Annotations are only added. --corrects NUMBER puts one in the place of another; the label "" withdraws it. \
-            recorder info lists them.
+            Annotations are never changed or removed. --corrects NUMBER adds one that replaces another; the label "" \
+            withdraws the other. recorder info lists annotations.
             """)
 
     private static let timeout = TimeSpan.seconds(10)
@@ -30,7 +30,7 @@ struct AnnotateCommand: AsyncParsableCommand {
     var from: TimeSpan?
 
     @Option(
-        help: ArgumentHelp("When it ended, since the session's start (default: it is a moment).", valueName: "time"))
+        help: ArgumentHelp("When it ended, since the session's start (default: none, a moment).", valueName: "time"))
     var to: TimeSpan?
 
     @Option(help: ArgumentHelp("The stream that it is about, DEVICE/STREAM (default: all).", valueName: "stream"))
@@ -39,7 +39,7 @@ struct AnnotateCommand: AsyncParsableCommand {
     @Option(help: "More words.")
     var note: String?
 
-    @Option(help: ArgumentHelp("The annotation in whose place it stands.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of the annotation that this one replaces.", valueName: "number"))
     var corrects: Int?
 
     func validate() throws {

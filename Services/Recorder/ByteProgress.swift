@@ -1,18 +1,18 @@
 import Glibc
 import ServiceKit
 
-/// How far a command is with a lot of bytes, in a line that moves on a terminal.
+/// The progress of a command that processes many bytes, in a line that is rewritten on a terminal.
 final class ByteProgress {
     private let isShown = isatty(STDERR_FILENO) == 1
     private let name: String
     private var shown = ""
 
-    /// - Parameter name: what the bytes are of.
+    /// - Parameter name: the session or file to which the bytes belong.
     init(_ name: String) { self.name = name }
 
     /// - Parameters:
-    ///   - total: how many there are; nil if that is not known.
-    ///   - verb: what is done with them, such as `checking`; empty if that is clear.
+    ///   - total: the number of all bytes; nil if unknown.
+    ///   - verb: what is done with the bytes, such as `checking`; empty if that is clear.
     func show(_ bytes: Int, of total: Int? = nil, doing verb: String = "") {
         guard isShown else { return }
         var text = verb.isEmpty ? "" : "\(verb) "

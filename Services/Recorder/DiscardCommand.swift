@@ -2,16 +2,16 @@ import ArgumentParser
 import Messages
 import ServiceKit
 
-/// The `discard` subcommand: removes sessions, by the running recorder.
+/// The `discard` subcommand: removes sessions, through the running recorder.
 struct DiscardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard", abstract: "Remove sessions: files, archives, entries and steps.",
         discussion: """
-            A session that runs, or whose upload no receipt confirms, is refused. --force cancels one that runs, and removes \
-            both. A cancelled session needs no receipt.
+            Running sessions, and sessions whose upload no receipt confirms, are refused. --force removes both; it cancels \
+            a running session first. A cancelled session needs no receipt.
             """)
 
-    /// How long a recorder may take: sessions that need the write-ahead log are stored first.
+    /// How long a recorder may take: it first stores sessions that need the write-ahead log.
     private static let timeout = TimeSpan.seconds(30)
 
     @OptionGroup var options: ServiceOptions
@@ -19,7 +19,7 @@ struct DiscardCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The sessions' names.", valueName: "session"))
     var sessions: [String]
 
-    @Flag(help: "Also if a session runs, or its upload was not confirmed.")
+    @Flag(help: "Also discard running sessions, and those whose upload was not confirmed.")
     var force = false
 
     func run() async throws {

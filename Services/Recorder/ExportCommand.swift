@@ -7,16 +7,16 @@ import ServiceKit
 import StepDetection
 import SystemPackage
 
-/// The `export` subcommand: writes sessions in the formats that tools of analysis read. Needs no running recorder.
+/// The `export` subcommand: writes sessions in the formats of analysis tools. Needs no running recorder.
 ///
 /// Exits 0 if all samples are in the export, 3 if some are absent or damaged, 1 if a session can't be exported.
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Export sessions for pandas, GGIR, MNE, Foxglove, ROS 2.",
         discussion: """
-            Reads finished sessions, copies of them, and running sessions up to now. Times are on the recorder's clock, by the \
-            offsets that were measured during the session. A provenance file beside the data says what was read, done and \
-            written, and what is absent.
+            Reads finished sessions, copies of them, and running sessions up to now. Times are converted to the recorder's clock \
+            with the offsets that were measured during the session. A provenance file next to the data lists what was read, \
+            done and written, and what is missing.
             """)
 
     @Argument(help: ArgumentHelp("Directories of sessions.", valueName: "dir"), completion: .directory)
@@ -47,22 +47,22 @@ struct ExportCommand: ParsableCommand {
             valueName: "name"))
     var countSteps: [String] = []
 
-    @Option(help: "Where the devices were worn whose steps are counted: unknown, phone or wrist (default: unknown).")
+    @Option(help: "Where the devices whose steps are counted were worn: unknown, phone or wrist (default: unknown).")
     var placement: SensorPlacement?
 
-    @Option(help: "Resample to so many samples per second, never across a gap (default: as recorded).")
+    @Option(help: "Resample to this many samples per second, never across a gap (default: as recorded).")
     var rate: Double?
 
     @Option(help: "The participant's label, with bids (default: 01).")
     var subject: String?
 
-    @Option(name: .customLong("run"), help: "The run's number, with bids (default: none; of several sessions 1, 2, …).")
+    @Option(name: .customLong("run"), help: "The run's number, with bids (default: none; 1, 2, … for several).")
     var firstRun: Int?
 
     @Flag(help: "Replace an export that exists.")
     var replace = false
 
-    @Flag(help: "Export what can be read of a session that is damaged.")
+    @Flag(help: "Export what can be read of a damaged session.")
     var allowDamaged = false
 
     func validate() throws {

@@ -5,8 +5,8 @@ import Recording
 import ServiceKit
 import SystemPackage
 
-/// The `fill` subcommand: fills a session's gaps from what a phone recorded itself, or from what a publisher or a relay still has.
-/// Needs no running recorder.
+/// The `fill` subcommand: fills a session's gaps from a phone's own recording, or from a publisher or relay that still has the
+/// samples. Needs no running recorder.
 ///
 /// Exits 0 if no gap is left, 3 if some are, 1 if nothing can be filled.
 struct FillCommand: AsyncParsableCommand {
@@ -19,14 +19,14 @@ struct FillCommand: AsyncParsableCommand {
             Takes an export of Sensor Logger: a zip of CSV or JSON, a JSON file, or the directory of an unpacked zip. Samples are \
             matched by device, sensor and time.
 
-            With --from, asks a publisher that still runs and keeps the samples, or a relay whose servers keep them. Samples are \
-            matched by epoch and number.
+            With --from, requests the samples from a publisher that is still running and keeps them, or from a relay whose \
+            servers keep them. Samples are matched by epoch and number.
 
-            Samples are marked as filled in. Nothing that was recorded is changed. An archive that was made before and not uploaded \
-            is removed, so that an archiver makes it anew.
+            Filled samples are marked. Recorded samples are not changed. An archive that was made earlier and not uploaded is \
+            removed, so that an archiver makes it again.
             """)
 
-    /// Notes of a stream that are shown.
+    /// Most notes that are shown for a stream.
     private static let maximumNotes = 20
 
     @OptionGroup var options: ServiceOptions
@@ -39,8 +39,8 @@ struct FillCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Ask the publisher, or the relay, that answers requests here, in place of an export.", valueName: "endpoint"
-        ))
+            "Request samples from the publisher or relay at this endpoint, instead of reading an export.",
+            valueName: "endpoint"))
     var from: Endpoint?
 
     @Option(
@@ -54,7 +54,7 @@ struct FillCommand: AsyncParsableCommand {
 
     func validate() throws {
         switch (export, from) {
-        case (nil, nil): throw ValidationError("name the phone's export, or give --from ENDPOINT to ask a publisher")
+        case (nil, nil): throw ValidationError("name the phone's export, or give --from ENDPOINT to request samples")
         case (.some(let export), .some):
             throw ValidationError("give the export '\(export)' or --from ENDPOINT, not both")
         default: break

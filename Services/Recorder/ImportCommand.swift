@@ -6,22 +6,22 @@ import Recording
 import ServiceKit
 import SystemPackage
 
-/// The `import` subcommand: makes sessions of files from wearables and phones. Needs no running recorder.
+/// The `import` subcommand: makes sessions from files of wearables and phones. Needs no running recorder.
 ///
 /// Exits 0 if the files are whole, 3 if samples are absent or damaged, 1 if a file can't be imported.
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Make sessions of files from wearables and phones.",
+        commandName: "import", abstract: "Make sessions from files of wearables and phones.",
         discussion: """
             Reads Axivity .cwa, ActiGraph .gt3x, Sensor Logger exports (zip or JSON), and tables with a header (CSV, TSV), each \
             also compressed with gzip. A file becomes a session like any other: it can be verified, exported, archived and \
             counted. Absent and damaged samples are gaps; none are made up. An existing session is never changed.
             """)
 
-    @Argument(help: ArgumentHelp("Files to import, a session each.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("Files to import, each as a session.", valueName: "file"), completion: .file())
     var files: [String]
 
-    /// `--data` is an option of the program too, which takes it wherever it stands.
+    /// `--data` is also an option of the program itself, which accepts it in any place.
     @OptionGroup(title: "Options of the recorder") var service: ServiceOptions
 
     @Option(help: "The session's name (default: the file's).")
@@ -30,13 +30,13 @@ struct ImportCommand: ParsableCommand {
     @Option(help: "What the person did.")
     var task = ""
 
-    @Option(help: "The device's name (default: what the file says; of a table, the file's name).")
+    @Option(help: "The device's name (default: the one in the file; for a table, the file's name).")
     var device: String?
 
-    @Option(help: "The stream's name of a table (default: accelerometer if it has x, y and z, else samples).")
+    @Option(help: "The stream's name, for a table (default: accelerometer if it has x, y and z, else samples).")
     var stream: String?
 
-    @Option(help: "The unit of a table's values, as g or m/s2 (default: none).")
+    @Option(help: "The unit of a table's values, such as g or m/s2 (default: none).")
     var unit: String?
 
     @Option(
@@ -45,17 +45,17 @@ struct ImportCommand: ParsableCommand {
             valueName: "column"))
     var time: String?
 
-    @Option(help: ArgumentHelp("What seconds in a table are counted from, as 2026-11-21T10:00:00Z.", valueName: "date"))
+    @Option(help: ArgumentHelp("When a table's seconds begin, such as 2026-11-21T10:00:00Z.", valueName: "date"))
     var start: ISODate?
 
-    // West of Greenwich it begins with a hyphen.
+    // West of Greenwich, the offset begins with a hyphen.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The zone of the device's clock, as +01:00 (default: what the file says, else UTC).", valueName: "offset"))
+            "The zone of the device's clock, such as +01:00 (default: the file's, else UTC).", valueName: "offset"))
     var zone: ZoneOffset?
 
-    @Option(help: "How stream files are written: json, csv or tsv.")
+    @Option(help: "The format of stream files: json, csv or tsv.")
     var format = LogFormat.json
 
     @Option(help: ArgumentHelp("Begin a new stream file after this size (default: 64MB).", valueName: "size"))
@@ -96,7 +96,7 @@ struct ImportCommand: ParsableCommand {
                 }
                 if !outcome.report.isWhole, status == .done { status = .doneWithLoss }
             } catch {
-                // It was shown. The other files are no worse for it.
+                // The error was already shown, and does not affect the other files.
                 status = .failed
             }
         }
@@ -116,7 +116,7 @@ struct ImportCommand: ParsableCommand {
 }
 
 extension SessionImport.Outcome {
-    /// What was made, in a line, and what is wrong with it, in a line each.
+    /// A line about the session that was made, and a line for each problem.
     fileprivate var text: String {
         let samples = report.streams.reduce(0) { $0 + $1.received }
         let gaps = report.streams.reduce(0) { $0 + $1.gaps.count }
@@ -129,7 +129,7 @@ extension SessionImport.Outcome {
     }
 }
 
-/// A zone that is so far ahead of UTC: `+01:00`, `-0530`, `Z`.
+/// A zone's offset from UTC: `+01:00`, `-0530`, `Z`.
 struct ZoneOffset: ExpressibleByArgument {
     let seconds: Int
 

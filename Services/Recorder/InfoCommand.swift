@@ -3,7 +3,7 @@ import Files
 import Recording
 import ServiceKit
 
-/// The `info` subcommand: says what is in a session's directory. Needs no running recorder, and reads no log.
+/// The `info` subcommand: shows the contents of a session's directory. Needs no running recorder, and reads no log.
 struct InfoCommand: ParsableCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json

@@ -3,14 +3,14 @@ import Messages
 import Recording
 import ServiceKit
 
-/// The `keep` subcommand: saves a time of a session with a ring from removal, by the running recorder.
+/// The `keep` subcommand: keeps a time range of a session from removal by its ring, through the running recorder.
 struct KeepCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keep", abstract: "Save a time of a session that removes its old files.",
+        commandName: "keep", abstract: "Save a span of a session that removes its old files.",
         discussion: """
             recorder keep always --from 10h --to 10h30m
 
-            Times count from the session's start. recorder info lists the files; their names say when each was finished.
+            Times count from the session's start. recorder info lists the files; each name has the time when the file was finished.
             """)
 
     private static let timeout = TimeSpan.seconds(10)
@@ -21,7 +21,7 @@ struct KeepCommand: AsyncParsableCommand {
     var session: String
 
     @Option(
-        help: ArgumentHelp("When the time begins, since the session's start (default: its start).", valueName: "time"))
+        help: ArgumentHelp("When the span begins, since the session's start (default: its start).", valueName: "time"))
     var from: TimeSpan?
 
     @Option(help: ArgumentHelp("When it ends, since the session's start (default: now).", valueName: "time"))
@@ -46,7 +46,7 @@ struct KeepCommand: AsyncParsableCommand {
             let reply = try await program.ask(request, timeout: Self.timeout)
             var lines = ["session \(session) keeps \(reply.from.localText) to \(reply.to.localText)"]
             lines += reply.files.map { "keeps \($0)" }
-            lines += (reply.removed ?? []).map { "was removed before: \($0)" }
+            lines += (reply.removed ?? []).map { "already removed: \($0)" }
             return lines.map { $0 + "\n" }.joined()
         }
     }

@@ -4,18 +4,18 @@ import Messages
 import ServiceKit
 import ZeroMQ
 
-/// Asks a publisher, or a relay in its place, for samples.
+/// Requests samples from a publisher, or from a relay in its place.
 struct PublisherReplies: SampleReplies {
-    /// How long it may give no answer at all; a request without one is sent again meanwhile. A recorder waits as long.
+    /// How long the publisher may give no answer; meanwhile, unanswered requests are repeated. A recorder waits as long.
     private static let timeout = Duration.seconds(10)
 
     private let client: RequestClient
 
-    /// - Throws: `ServiceError` (bad configuration) if a key is missing, or keys are.
+    /// - Throws: `ServiceError` (bad configuration) if a key or the keys are missing.
     init(at endpoint: Endpoint, options: ServiceOptions) throws {
         let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
         var socketOptions = SocketOptions()
-        // Nothing is owed to a program that did not answer.
+        // Drop unsent requests to a program that does not answer.
         socketOptions.linger = .zero
         let peers = Peers(
             context: try Context(), thread: try SocketThread(name: "client"),

@@ -3,10 +3,10 @@ import Messages
 import RecorderClient
 import ServiceKit
 
-/// The `record` subcommand: asks a running recorder for a session, shows how it goes, and reports how it went.
+/// The `record` subcommand: starts a session in a running recorder, shows its progress, and prints its report.
 ///
-/// Ends at its duration, or at Ctrl-C; the session is stopped either way. Exits 3 where samples were lost. With a series it
-/// can be started again after a kill: it continues the session that is under way.
+/// Ends after its duration, or at Ctrl-C; either way, the session is stopped. Exits 3 if samples were lost. With a series, the
+/// command can be restarted after a kill: it continues the session that is in progress.
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record", abstract: "Record a session with the running recorder, and show its progress.",
@@ -16,13 +16,13 @@ struct RecordCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("Ask this publisher for its punctuality.", valueName: "endpoint"))
+    @Option(help: ArgumentHelp("Show how late the samples of this publisher are.", valueName: "endpoint"))
     var sensorPublisher: Endpoint?
 
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp(
-            "Streams: DEVICE/STREAM, DEVICE/ for all of a device, or '*' for all; with :FROM..TO in these steps alone.",
+            "Streams: DEVICE/STREAM, DEVICE/ for all of a device, or '*' for all; add :FROM..TO for these steps only.",
             valueName: "stream"))
     var streams: [String]
 
@@ -50,11 +50,11 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp(
-            "Label moments with the keys 1 to 9 on standard input: the first label is for the key 1.",
+            "Label moments with the keys 1 to 9 on standard input: key 1 stands for the first label.",
             valueName: "label"))
     var label: [String] = []
 
-    @Option(help: "Begin this long ago, with what publishers still have of that time.")
+    @Option(help: "Begin this long ago, with the samples of that time that publishers still keep.")
     var before: TimeSpan?
 
     @Option(

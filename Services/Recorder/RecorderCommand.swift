@@ -3,7 +3,6 @@ package import RecorderEngine
 import Recording
 package import ServiceKit
 
-/// The recorder's command line.
 @main
 package struct RecorderCommand: ServiceCommand {
     package static let program = Program.recorder

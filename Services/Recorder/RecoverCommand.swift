@@ -4,14 +4,14 @@ import Recording
 import ServiceKit
 import SystemPackage
 
-/// The `recover` subcommand: repairs a copy of a session that was cut off, and finishes it. Needs no running recorder,
-/// and only reads the original.
+/// The `recover` subcommand: repairs and finishes a copy of an interrupted session. Needs no running recorder, and only reads the
+/// original.
 ///
 /// Exits 0 if the copy is whole, 3 with loss, 1 if there is nothing to recover.
 struct RecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recover", abstract: "Repair a copy of an interrupted session.",
-        discussion: "A running recorder repairs its own sessions. Use this for directories that were copied away.")
+        discussion: "A running recorder repairs its own sessions. Use this for session directories copied elsewhere.")
 
     @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
     var directory: String

@@ -10,8 +10,8 @@ struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report", abstract: "Write a session's report as one HTML file: plots, gaps, steps, hashes.",
         discussion: """
-            The file needs nothing else and runs no script. The same session gives the same bytes. It may lie outside of the \
-            session, whose files it does not change.
+            The file is self-contained and runs no script. The same session gives the same bytes. The file may be outside the \
+            session's directory. The session's files are not changed.
             """)
 
     @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
@@ -22,7 +22,7 @@ struct ReportCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Count steps in streams of this name, and show how they were walked; may be repeated.", valueName: "name"))
+            "Count steps in streams of this name, and show the gait; may be repeated.", valueName: "name"))
     var countSteps: [String] = []
 
     func run() throws {

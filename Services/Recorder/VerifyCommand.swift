@@ -4,15 +4,15 @@ import Recording
 import ServiceKit
 import SystemPackage
 
-/// The `verify` subcommand: looks at every byte of a session's directory and says what is wrong with it.
+/// The `verify` subcommand: checks every byte of a session's directory and reports what is wrong.
 ///
 /// Needs no running recorder. A line per finding, then a summary; exits 0 whole, 3 with loss, 1 damaged or unreadable.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check the files of a session: hashes, records, continuity, report.",
         discussion: """
-            Exits 0 if it is whole, 3 if samples are missing or it was not finished, 1 if it is damaged. Files that \
-            log-manager removed are named, and are no damage.
+            Exits 0 if the session is whole, 3 if samples are missing or it was not finished, 1 if it is damaged. Files \
+            that log-manager removed are listed, and do not count as damage.
             """)
 
     @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
@@ -31,7 +31,7 @@ struct VerifyCommand: ParsableCommand {
 }
 
 extension SessionVerification {
-    /// Shows what was found, and ends the program with the exit code that says how the session stands.
+    /// Prints the findings, and ends the program with the exit code for their verdict.
     func conclude() throws {
         let lines = findings.map(\.description) + [summary]
         StandardStream.output.print(lines.map { $0 + "\n" }.joined())
@@ -44,7 +44,7 @@ extension SessionVerification {
 }
 
 extension SessionDirectory {
-    /// Does something with a session's directory; an error is shown, and ends the program with exit code 1.
+    /// Runs `body` with a session's directory. Prints an error, and then ends the program with exit code 1.
     static func opening<Result>(_ path: String, _ body: (FilePath) throws(RecordingError) -> Result) throws -> Result {
         do throws(RecordingError) {
             return try body(FilePath(path))

@@ -5,7 +5,7 @@ import Recording
 import ServiceKit
 import Triggers
 
-/// The `watch` subcommand: has the running recorder record a session around each trigger.
+/// The `watch` subcommand: records a session around each trigger, through the running recorder.
 ///
 /// Ends at Ctrl-C, or after a number of sessions. Exits 3 if samples were lost, in a session or to the watch itself.
 struct WatchCommand: AsyncParsableCommand {
@@ -16,13 +16,13 @@ struct WatchCommand: AsyncParsableCommand {
 
             An expression begins with a stream: DEVICE/STREAM, DEVICE/ for all of a device, or '*' for all.
 
-            STREAM |a| > 3g            the length of the vector x, y, z; |FIELD,FIELD| of others
-            STREAM FIELD < 900hPa      a field; a text by = "fall"
+            STREAM |a| > 3g            the length of the vector x, y, z; |FIELD,FIELD| for others
+            STREAM FIELD < 900hPa      a field; = "fall" for a text
             STREAM rate < 80           samples in the last second
             STREAM silent 5s           no sample for a time
-            threshold [NAME] [of LOG]  log-manager says that a threshold is crossed
+            threshold [NAME] [of LOG]  log-manager reports that a threshold is crossed
 
-            "for 200ms" behind a comparison has it hold for that time first. A trigger during a session makes it longer.
+            With "for 200ms" after it, a comparison must hold for that time first. A trigger during a session extends it.
             """)
 
     @OptionGroup var options: ServiceOptions
@@ -48,7 +48,7 @@ struct WatchCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keep the time around triggers of this session, which record --keep began, and record no others.",
+            "Keep the time around triggers in this session, which record --keep started, and start no others.",
             valueName: "session"))
     var keep: String?
 
@@ -76,8 +76,8 @@ struct WatchCommand: AsyncParsableCommand {
         } catch {
             throw ValidationError("--session-prefix '\(sessionPrefix)' can't begin a session's name: \(error)")
         }
-        // A recorder that is away is waited for; then this is longer ago.
-        if before > .seconds(80_000) { throw ValidationError("--before is \(before): write 80000s at most") }
+        // While the recorder is unreachable, this time grows.
+        if before > .seconds(80_000) { throw ValidationError("--before is \(before): write at most 80000s") }
     }
 
     func run() async throws {

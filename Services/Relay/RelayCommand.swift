@@ -3,17 +3,16 @@ package import RelayEngine
 package import ServiceKit
 package import ZeroMQ
 
-/// relay's command line.
 @main
 package struct RelayCommand: ServiceCommand {
     package static let program = Program.relay
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Carry streams between sites and machines, through servers of NATS that keep copies.",
+            abstract: "Carry streams between sites and machines, through NATS servers that keep copies.",
             discussion: """
-                With --to, streams of publishers here are stored in NATS JetStream, and on disk here until they are. With --from, \
-                they are published here as by their publishers, and missing samples are replayed from NATS: recorders, step \
-                counters and consoles subscribe to tcp://127.0.0.1:5540.
+                With --to, streams of local publishers are stored in NATS JetStream, and on the local disk until NATS has them. \
+                With --from, streams are published here as if by their publishers, and missing samples are replayed from NATS. \
+                Recorders, step counters and consoles subscribe to tcp://127.0.0.1:5540.
                 """)
         configuration.subcommands += [LeadCommand.self]
         return configuration
@@ -27,7 +26,7 @@ package struct RelayCommand: ServiceCommand {
 
     package static func publishingOptions(_ settings: RelaySettings) -> SocketOptions {
         var options = SocketOptions.publishing
-        // What waited at the sites comes all at once, faster than a recorder writes.
+        // Samples that waited at the sites arrive all at once, faster than a recorder writes.
         options.sendHighWaterMark = 10_000
         return options
     }

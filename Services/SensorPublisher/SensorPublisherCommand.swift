@@ -5,12 +5,11 @@ import SensorReaders
 package import ServiceKit
 package import ZeroMQ
 
-/// The sensor publisher's command line.
 @main
 package struct SensorPublisherCommand: ServiceCommand {
     package static let program = Program.sensorPublisher
     package static let configuration = commandConfiguration(
-        abstract: "Sample sensors, made signals, files or standard input, and publish the samples.",
+        abstract: "Sample sensors, generated signals, files or standard input, and publish the samples.",
         discussion: "Configure one stream with options, or several with \"streams\" in a configuration file.")
 
     @OptionGroup package var options: ServiceOptions

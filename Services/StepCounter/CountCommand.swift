@@ -7,14 +7,14 @@ import StepDetection
 import StepRecordings
 import SystemPackage
 
-/// The `count` subcommand: counts the steps in recordings, with the detector that counts them live. Needs no running program.
+/// The `count` subcommand: counts the steps in recordings, with the detector that also counts live. Needs no running program.
 struct CountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "count", abstract: "Count the steps in recordings.",
         discussion: """
-            A recording is a table (CSV or TSV with columns t, x, y and z: seconds, and accelerations with gravity), a log of \
-            the recorder (its rotated files are one recording), each plain or compressed with gzip, or a session's \
-            directory. Exits 0, 3 if something of a session is missing, 74 if a file can't be read or understood.
+            A recording is a table (CSV or TSV with columns t, x, y and z: seconds, and accelerations with gravity), a stream \
+            file of the recorder (rotated files of a stream are one recording), each plain or compressed with gzip, or a \
+            session's directory. Exits 0, 3 if parts of a session are missing, 74 if a file can't be read or understood.
             """)
 
     @Argument(help: ArgumentHelp("Files, or directories of sessions.", valueName: "file"), completion: .file())
@@ -37,7 +37,7 @@ struct CountCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Count in streams of this name of a session; may be repeated (default: accelerometer).", valueName: "name"))
+            "Count in a session's streams of this name; may be repeated (default: accelerometer).", valueName: "name"))
     var stream: [String] = []
 
     func run() throws {
@@ -61,7 +61,7 @@ struct CountCommand: ParsableCommand {
         if status != .done { throw ExitCode(status.rawValue) }
     }
 
-    /// What is to be counted, in the order given: all files at first, if there are any.
+    /// The inputs to count, in the order given: files first, if there are any.
     private func inputs(_ status: inout ExitStatus) -> [CountInput] {
         let isDirectory = { (path: String) in Directory(FilePath(path)).exists }
         var inputs = CountInput.recordings(inFiles: paths.filter { !isDirectory($0) })

@@ -4,7 +4,7 @@ import Recording
 import ServiceKit
 import StepRecordings
 
-/// The `query` subcommand: how many steps a device made in a time, as the running step-counter knows it.
+/// The `query` subcommand: a device's steps in a time range, according to the running step-counter.
 struct QueryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Show the steps of a device in a period.",
@@ -28,19 +28,19 @@ struct QueryCommand: AsyncParsableCommand {
     @Option(help: "Also show the steps of each piece of this length: 1h, 1d.")
     var interval: TimeSpan?
 
-    @Flag(help: "Also show how it was walked: walking time, step and stride time, variability.")
+    @Flag(help: "Also show the gait: walking time, step and stride time, variability.")
     var gait = false
 
-    @Flag(help: "Show the bouts of walking instead of pieces: how they were walked, and how likely each is walking.")
+    @Flag(help: "Show the bouts of walking instead of pieces, with their gait and how likely each is walking.")
     var bouts = false
 
     @Option(help: "text, json or csv.")
     var format = StepReportFormat.text
 
-    /// How many times that were not counted are listed.
+    /// How many uncounted time ranges are listed.
     private static let maximumGaps = 10
 
-    /// What was not counted, in sentences.
+    /// Describes uncounted time ranges in sentences.
     private static func uncounted(in reply: StepsQuery.Reply) -> String {
         guard let coverage = reply.coverage, let gaps = reply.gaps, !gaps.isEmpty else { return "" }
         var text = "\(TextColumns.decimal(coverage * 100, places: 1)) % of this time was counted\n"
@@ -82,7 +82,7 @@ struct QueryCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter isWithDoubts: whether the rows have what was counted, and what may be wrong with it.
+    /// - Parameter isWithDoubts: whether the rows include coverage and possible errors.
     private func table(of bins: [StepsQuery.Bin], isWithDoubts: Bool) -> ReportTable {
         ReportTable(
             columns: ["from", "to", "steps"] + (gait ? CountedRecording.gaitColumns : [])
@@ -106,7 +106,7 @@ struct QueryCommand: AsyncParsableCommand {
             }, textColumns: [0, 1])
     }
 
-    /// What may be wrong with the steps, in sentences.
+    /// Describes possible errors of the steps in sentences.
     private static func doubts(of reply: StepsQuery.Reply) -> String {
         let error = reply.expectedError.map { error in
             "expected error: \(TextColumns.decimal(error.falseSteps, places: 1)) of these steps are none, and "

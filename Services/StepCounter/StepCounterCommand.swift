@@ -4,7 +4,6 @@ package import StepCounterEngine
 import StepStorage
 package import ZeroMQ
 
-/// step-counter's command line.
 @main
 package struct StepCounterCommand: ServiceCommand {
     package static let program = Program.stepCounter
@@ -35,7 +34,7 @@ package struct StepCounterCommand: ServiceCommand {
 
     package static func publishingOptions(_ settings: StepCounterSettings) -> SocketOptions {
         var options = SocketOptions.publishing
-        // A client that was stopped is disconnected, so that it does not get old totals when it continues.
+        // A client that was suspended is disconnected, so that it does not receive outdated totals when it continues.
         options.heartbeat = settings.clientSilence.duration
         return options
     }

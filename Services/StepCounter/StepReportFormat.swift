@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// How a subcommand prints.
 enum StepReportFormat: String, CaseIterable, ExpressibleByArgument {
     /// Aligned columns, for people.
     case text

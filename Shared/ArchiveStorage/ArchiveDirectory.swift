@@ -4,19 +4,19 @@ package import Messages
 package import Recording
 package import SystemPackage
 
-/// The archives of a data directory and what is noted beside them: `<session>.zip[.p7m]`, `<session>~<number>.zip[.p7m]`
-/// for sections, `<session>.archive.json` until `<session>.receipt.json` is there. Waits for the disk.
+/// The archives of a data directory and their notes: `<session>.zip[.p7m]`, `<session>~<number>.zip[.p7m]` for sections, and
+/// `<session>.archive.json` until `<session>.receipt.json` exists. Blocks on disk access.
 package struct ArchiveDirectory: Sendable {
-    /// Its name in the data directory.
+    /// The directory's name in the data directory.
     static let directoryName = ConfirmedUpload.archivesName
 
     private static let recordSuffix = ConfirmedUpload.recordSuffix
     private static let receiptSuffix = ConfirmedUpload.receiptSuffix
     private static let archiveSuffixes = [".zip.p7m", ".zip"]
-    /// When what was being written by a program that was killed may go: no program writes so long without a pause.
+    /// The age, in seconds, after which an incomplete file may be removed: no program pauses writing for so long.
     private static let leftoverAge = 3600.0
 
-    /// When a session that failed without an end counts as over.
+    /// How long a failed session without checksums must be unchanged, in seconds, before it counts as over.
     private static let quietTime = 600.0
 
     package let data: FilePath
@@ -29,10 +29,10 @@ package struct ArchiveDirectory: Sendable {
         directory = Directory(data.appending(Self.directoryName))
     }
 
-    /// Where a file is under the data directory, as people and programs write it.
+    /// A file's path relative to the data directory.
     package static func path(of file: String) -> String { "\(directoryName)/\(file)" }
 
-    /// The session of an archive's file; `nil` if no archive has such a name. No session has a `~` in its name.
+    /// The session of an archive's file; `nil` if the name is not that of an archive. Session names do not contain `~`.
     static func session(ofArchive file: String) -> String? {
         guard let suffix = archiveSuffixes.first(where: { file.hasSuffix($0) }) else { return nil }
         let stem = file.dropLast(suffix.count).prefix { $0 != "~" }
@@ -41,10 +41,10 @@ package struct ArchiveDirectory: Sendable {
 
     // MARK: Looking
 
-    /// Every session that is here, or of which there is an archive, by name.
+    /// All sessions with a recording or a note of an archive, by name.
     /// - Parameters:
-    ///   - first: the name that they come after.
-    ///   - limit: how many at most. No more directories of sessions are looked into than that takes.
+    ///   - first: only names after this one are returned.
+    ///   - limit: the maximum number of sessions. Also limits how many session directories are opened.
     package func sessions(after first: String = "", limit: Int = .max) throws(RecordingError) -> [SessionIdentifier] {
         var noted: Set<String> = []
         for file in try directory.names() {
@@ -63,7 +63,7 @@ package struct ArchiveDirectory: Sendable {
         return sessions
     }
 
-    /// How many archives there are, and their bytes.
+    /// The number of archives, and their total size in bytes.
     package func usage() throws(RecordingError) -> (archives: Int, bytes: Int) {
         var usage = (archives: 0, bytes: 0)
         for file in try directory.names() where Self.session(ofArchive: file) != nil {
@@ -74,13 +74,13 @@ package struct ArchiveDirectory: Sendable {
         return usage
     }
 
-    /// What is on disk of a session.
+    /// The state of a session on disk.
     package func view(of session: SessionIdentifier, at now: WallTime) throws(RecordingError) -> SessionView {
         var view = SessionView()
         view.isDiscarded = try isDiscarded(session)
-        // What there is may not even be readable.
+        // The remaining files may not be readable.
         if view.isDiscarded { return view }
-        // In this order: another archiver may put the receipt in the record's place meanwhile.
+        // The record is read first, because another archiver may replace it with the receipt meanwhile.
         let made = Result { () throws(RecordingError) in
             try note(ArchiveRecord.self, of: session, in: Self.recordSuffix)
         }
@@ -90,15 +90,15 @@ package struct ArchiveDirectory: Sendable {
         let known = Result { () throws(RecordingError) in try recorded?.record() }
         if let receipt, isNote(receipt, of: try? known.get()) {
             view.receipt = receipt
-            // What the session has is of no account any more.
+            // After a receipt, the session's content does not matter.
             view.isOver = view.exists
             view.archiveExists = receipt.archives.contains { exists($0.archive) }
             return view
         }
         if let recorded, let status = try known.get()?.status {
             view.isCancelled = status == .cancelled
-            // The last thing that a recorder writes; missing where a session failed before its end. The recorder may still
-            // be at that one's files.
+            // The recorder writes the checksums last. They are missing if the session failed before its end, but then the
+            // recorder may still be writing its files.
             view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded, at: now))
         }
         let record = try made.get()
@@ -116,13 +116,13 @@ package struct ArchiveDirectory: Sendable {
         return view
     }
 
-    /// Whether a note is of the session that is here, and not of an earlier one of its name. If none is here, or its record can't be
-    /// read, nothing says that there was another one.
+    /// Whether a note belongs to the existing session and not to an earlier one of the same name. Without a readable session
+    /// record, the note is assumed to belong.
     private func isNote(_ note: some ArchiveNote, of record: SessionRecord?) -> Bool {
         record.map { $0.startDate.isStart(noted: note.startDate, on: note.date) } ?? true
     }
 
-    /// Whether nothing has changed in a session's directory for a while.
+    /// Whether a session's directory has not changed for a while.
     private func isQuiet(_ session: SessionDirectory, at now: WallTime) -> Bool {
         let path = session.directory.path
         return [path, path.appending(SessionDirectory.recordName)].allSatisfy { path in
@@ -131,7 +131,7 @@ package struct ArchiveDirectory: Sendable {
         }
     }
 
-    /// What was noted of a session; `nil` if nothing was.
+    /// Reads a note about a session; `nil` if there is none.
     private func note<Note: ArchiveNote>(
         _ type: Note.Type, of session: SessionIdentifier, in suffix: String
     ) throws(RecordingError) -> Note? {
@@ -151,12 +151,12 @@ package struct ArchiveDirectory: Sendable {
     private func unsound(_ name: String) -> RecordingError {
         RecordingError(
             .unreadable, action: "read", path: directory.path.appending(name),
-            reason: "it is not what an archiver writes",
-            advice: "Nothing is done with this session: move the file away and send archive.retry, and its archive is "
-                + "made and uploaded anew.")
+            reason: "it does not have an archiver's format",
+            advice: "The session is left alone. Move the file away and send archive.retry to make and upload its "
+                + "archive again.")
     }
 
-    /// Whether a confirmed archive is here, and not another file of that name.
+    /// Whether a confirmed archive exists, and not a different file of its name.
     private func exists(_ archive: ArchiveRecord.Archive) -> Bool {
         guard let status = try? directory.path.appending(archive.name).stat(followTargetSymlink: false) else {
             return false
@@ -166,7 +166,7 @@ package struct ArchiveDirectory: Sendable {
 
     // MARK: Discarding
 
-    /// Sessions that were discarded, and of which something is still here.
+    /// Discarded sessions with remaining files here.
     package func discarded() throws(RecordingError) -> [SessionIdentifier] {
         if ledger.isEmpty { return [] }
         let sessions = Set(try directory.names().compactMap(Self.session(ofFile:)))
@@ -175,8 +175,8 @@ package struct ArchiveDirectory: Sendable {
         return discarded.sorted()
     }
 
-    /// Whether a session was discarded, and something of it is still here. If there is one of the same name now, what is here
-    /// may be of that one.
+    /// Whether a session was discarded and has remaining files here. If a session of the same name exists now, the files may
+    /// belong to it.
     private func isDiscarded(_ session: SessionIdentifier) throws(RecordingError) -> Bool {
         guard let discarded = try ledger.newest(of: PersonalName(of: session.text)) else { return false }
         guard let recorded = try? SessionDirectory.open(session, in: data) else {
@@ -187,13 +187,13 @@ package struct ArchiveDirectory: Sendable {
             try? note(ArchiveRecord.self, of: session, in: Self.recordSuffix),
             try? note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix),
         ]
-        // Of a clock that was set back, the date of the session's own note may be that early too.
+        // If the clock was set back, the note of the existing session may also have an earlier date.
         return notes.contains { note in
             note.map { $0.date < discarded.date && ($0.startDate == nil || !isNote($0, of: known)) } ?? false
         }
     }
 
-    /// The session of a file that programs write here, whole or not; `nil` for a claim, and for what is not ours.
+    /// The session of a complete or temporary file; `nil` for a claim and for files of other programs.
     private static func session(ofFile file: String) -> SessionIdentifier? {
         let name = Directory.finalName(ofTemporary: file) ?? file
         for suffix in [recordSuffix, receiptSuffix] where name.hasSuffix(suffix) {
@@ -202,8 +202,8 @@ package struct ArchiveDirectory: Sendable {
         return session(ofArchive: name).flatMap { try? SessionIdentifier($0) }
     }
 
-    /// Removes what is here of a session that was discarded, the receipt last.
-    /// - Returns: the archives that were here.
+    /// Removes the remaining files of a discarded session, the receipt last.
+    /// - Returns: the names of the removed archives.
     package func discard(_ session: SessionIdentifier) throws(RecordingError) -> [String] {
         let files = try directory.names().filter { Self.session(ofFile: $0) == session }
         let receipt = session.text + Self.receiptSuffix
@@ -215,30 +215,30 @@ package struct ArchiveDirectory: Sendable {
 
     // MARK: Changing
 
-    /// Takes a session, so that no other archiver works on it.
-    /// - Returns: `nil` while another one does.
+    /// Claims a session, so that no other archiver works on it.
+    /// - Returns: `nil` if another archiver has claimed it.
     package func claim(_ session: SessionIdentifier) throws(RecordingError) -> DirectoryLock? {
         try directory.create()
         return try DirectoryLock.take(session.text, in: directory)
     }
 
-    /// Notes what was made; on disk when it returns.
+    /// Writes a record durably.
     package func write(_ record: ArchiveRecord) throws(RecordingError) {
         try directory.replace(
             record.session.text + Self.recordSuffix, with: StoredDocument(record, list: "files", \.files))
     }
 
-    /// Notes what the receiver confirmed, in place of what was made; on disk when it returns.
+    /// Writes a receipt durably and removes the record.
     package func write(_ receipt: ArchiveReceipt) throws(RecordingError) {
         try directory.replace(
             receipt.session.text + Self.receiptSuffix, with: StoredDocument(receipt, list: "files", \.files))
-        // Beside a receipt it means nothing. If it stays, it goes when the receipt is written again.
+        // A record beside a receipt has no meaning. If it remains, the next write of the receipt removes it.
         let record = receipt.session.text + Self.recordSuffix
         if directory.contains(record) { try? Directory.removeFile(directory.path.appending(record)) }
     }
 
     /// Removes archives that the receiver has.
-    /// - Returns: those that were there.
+    /// - Returns: the archives that existed.
     package func removeArchives(of receipt: ArchiveReceipt) throws(RecordingError) -> [ArchiveRecord.Archive] {
         let archives = receipt.archives.map(\.archive).filter(exists)
         for archive in archives { try Directory.removeFile(directory.path.appending(archive.name)) }
@@ -246,7 +246,7 @@ package struct ArchiveDirectory: Sendable {
         return archives
     }
 
-    /// Removes what programs left that were killed: claims, and files that got no name.
+    /// Removes claims and temporary files of killed programs.
     package func removeLeftovers(at now: WallTime) throws(RecordingError) {
         for file in try directory.names() where file.hasPrefix(".") {
             if let name = DirectoryLock.name(ofFile: file) {

@@ -1,13 +1,13 @@
 package import Messages
 package import Recording
 
-/// What an archiver notes of a session's archives beside them.
+/// An archiver's note about the archives of a session.
 package protocol ArchiveNote: Decodable {
     var session: SessionIdentifier { get }
-    /// When the session started: another one may get its name once it is removed. Older archivers did not note it.
+    /// When the session started: after its removal, another session may get its name. Older archivers did not write it.
     var startDate: WallTime? { get }
-    /// When it was noted.
+    /// When the note was written.
     var date: WallTime { get }
-    /// Whether it is one that we understand, and fits to itself.
+    /// Whether the note has a supported schema and is consistent.
     var isSound: Bool { get }
 }

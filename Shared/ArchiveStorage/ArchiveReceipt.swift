@@ -2,10 +2,10 @@ package import Messages
 package import Recording
 package import Upload
 
-/// What the receiver confirmed of a session: `archives/<session>.receipt.json`. Written once, when it has confirmed all
-/// archives; replaced when log-manager has marked the files, and when they were removed.
+/// The receiver's confirmation for a session: `archives/<session>.receipt.json`. Written when all archives are confirmed, and
+/// replaced after log-manager has marked the files and after their removal.
 package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
-    /// The literal in `schema`.
+    /// The value of `schema`.
     package static let schema = "receipt.v1"
 
     package private(set) var schema = ArchiveReceipt.schema
@@ -13,23 +13,22 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
     package var startDate: WallTime?
     /// When the last archive was confirmed.
     package var date: WallTime
-    /// When making them began; what was added to the session later is not in them. Older receipts don't have it.
+    /// When making the archives began; later additions to the session are not in them. Missing in older receipts.
     package var made: WallTime?
     /// The archives that the receiver has.
     package var archives: [Confirmed]
-    /// The finished log files that are in them.
+    /// The finished stream files in these archives.
     package var files: [ArchiveRecord.File]
     /// When log-manager marked the files; `nil` before.
     package var marked: WallTime?
-    /// Files that log-manager did not mark, and why: they are kept.
+    /// Files that log-manager did not mark, with the reasons. They are kept.
     package var unmarked: [LogFileOutcome.Refusal]?
-    /// When the files were removed that were marked; `nil` before.
+    /// When the marked files were removed; `nil` before.
     package var removed: WallTime?
 
-    /// An archive that the receiver has.
     package struct Confirmed: Codable, Hashable, Sendable {
         package var archive: ArchiveRecord.Archive
-        /// What the receiver said.
+        /// The receiver's confirmation of the archive.
         package var confirmation: UploadConfirmation
 
         package init(archive: ArchiveRecord.Archive, confirmation: UploadConfirmation) {
@@ -38,7 +37,7 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
         }
     }
 
-    /// All archives of a session are confirmed.
+    /// Creates a receipt after all archives of a session are confirmed.
     package init(_ record: ArchiveRecord, _ archives: [Confirmed]) {
         session = record.session
         startDate = record.startDate
@@ -48,7 +47,6 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
         files = record.files
     }
 
-    /// Whether it is one that we understand, and fits to itself.
     package var isSound: Bool {
         schema == Self.schema
             && archives.allSatisfy { confirmed in
@@ -58,7 +56,7 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
             }
     }
 
-    /// What is told of it: all but the list of files.
+    /// The receipt without the list of files, for replies.
     package var summary: JSONValue {
         var copy = self
         copy.files = []
@@ -69,8 +67,8 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
         return .object(fields)
     }
 
-    /// The receipt with which log-manager is asked once more for what it did not mark; `nil` if it marked everything. Files that
-    /// were kept because they were not marked are removed after that.
+    /// A receipt that requests marking once more; `nil` if log-manager marked everything. Files that were kept because they were
+    /// not marked are removed afterwards.
     package var askingAgain: ArchiveReceipt? {
         if unmarked == nil { return nil }
         var copy = self
@@ -80,7 +78,7 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
         return copy
     }
 
-    /// What a log file is marked with: the archive that has it, as the receiver confirmed it.
+    /// The mark for a stream file: the archive that contains it, as confirmed by the receiver.
     package func mark(for archive: Confirmed) -> JSONValue {
         var fields: [String: JSONValue] = [
             "archive": .string(archive.archive.name), "location": .string(archive.confirmation.location),

@@ -3,30 +3,28 @@ import Files
 package import Messages
 package import Recording
 
-/// What was made of a session: `archives/<session>.archive.json`, from when its archives are whole until there is a
-/// receipt. Nothing is uploaded before it is on disk, and no archive is made anew while it is there with its archives.
+/// The archives made from a session: `archives/<session>.archive.json`, from their completion until there is a receipt. Nothing
+/// is uploaded before the record is on disk, and no archive is made again while the record and its archives exist.
 package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
-    /// The literal in `schema`.
+    /// The value of `schema`.
     package static let schema = "archive-record.v1"
 
     package private(set) var schema = ArchiveRecord.schema
     package var session: SessionIdentifier
     package var startDate: WallTime?
-    /// When making them began.
+    /// When making the archives began.
     package var date: WallTime
-    /// The session's own, then those of its sections.
+    /// The session's archive, then those of its sections.
     package var archives: [Archive]
-    /// The finished log files that are in them.
+    /// The finished stream files in these archives.
     package var files: [File]
 
-    /// An archive.
     package struct Archive: Codable, Hashable, Sendable {
-        /// The name of its file.
         package var name: String
         package var bytes: Int
-        /// In lower-case hexadecimal digits.
+        /// The SHA-256 in lower-case hexadecimal digits.
         package var sha256: String
-        /// Whether only its recipients can open it.
+        /// Whether opening it requires the private key of a recipient.
         package var isEncrypted: Bool
 
         package init(name: String, bytes: Int, sha256: String, isEncrypted: Bool) {
@@ -37,14 +35,14 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
         }
     }
 
-    /// A log file in an archive.
+    /// A stream file in an archive.
     package struct File: Codable, Hashable, Sendable {
-        /// Its name in the session's directory.
+        /// The file's name in the session's directory.
         package var name: String
         package var bytes: Int
-        /// In lower-case hexadecimal digits.
+        /// The SHA-256 in lower-case hexadecimal digits.
         package var sha256: String
-        /// The archive that has it.
+        /// The name of the archive that contains the file.
         package var archive: String
 
         package init(name: String, bytes: Int, sha256: String, archive: String) {
@@ -55,10 +53,9 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
         }
     }
 
-    /// What was made.
     /// - Parameters:
-    ///   - logs: the session's.
-    ///   - date: when that began.
+    ///   - logs: the session's logs.
+    ///   - date: when making the archives began.
     package init(_ session: SessionIdentifier, made: [MadeArchive], logs: [LogName], date: WallTime) {
         self.session = session
         startDate = made.first?.metadata.startDate
@@ -75,7 +72,7 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
         }
     }
 
-    /// Whether it says what can be uploaded.
+    /// Whether the record describes archives that can be uploaded.
     package var isSound: Bool {
         schema == Self.schema && !archives.isEmpty
             && archives.allSatisfy { archive in

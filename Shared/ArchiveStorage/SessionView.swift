@@ -1,29 +1,27 @@
-/// What is on disk of a session and of its archive, that decides what is next.
+/// The state of a session and its archives on disk, which determines the next step.
 package struct SessionView: Hashable, Sendable {
-    /// Whether the session's directory is there.
     package var exists = false
-    /// Whether nothing more will be written to it: its files can be archived.
+    /// Whether the session is complete and can be archived.
     package var isOver = false
-    /// What was made of it; `nil` before, and once there is a receipt.
+    /// The record of the session's archives; `nil` before they are made, and once there is a receipt.
     package var record: ArchiveRecord?
-    /// What the receiver confirmed.
+    /// The receiver's confirmation.
     package var receipt: ArchiveReceipt?
-    /// Whether the session was cancelled.
     package var isCancelled = false
-    /// Whether the session was discarded, and `archives/` still has something of it.
+    /// Whether the session was discarded and `archives/` still contains files of it.
     package var isDiscarded = false
-    /// Whether its archives are there: all that are in `record`, or any of those in `receipt`.
+    /// Whether the archives exist: all of those in `record`, or any of those in `receipt`.
     package var archiveExists = false
-    /// What is still here of an earlier session of this name, which was removed; nil if nothing is.
+    /// The remaining archives of an earlier, removed session of this name; nil if there are none.
     package var earlier: Earlier?
 
-    /// Archives of an earlier session, of which the session's own would take the names.
+    /// Archives of an earlier session whose names the current session's archives would take.
     package struct Earlier: Hashable, Sendable {
-        /// What was made of it, if that was not delivered.
+        /// The record of the archives, if they were not delivered.
         package var record: ArchiveRecord?
-        /// What the receiver confirmed of it.
+        /// The receiver's confirmation of the archives.
         package var receipt: ArchiveReceipt?
-        /// The names of its archives that are here, at least one.
+        /// The names of the existing archives, at least one.
         package var archives: [String]
 
         package init(record: ArchiveRecord? = nil, receipt: ArchiveReceipt? = nil, archives: [String]) {
@@ -44,7 +42,7 @@ package struct SessionView: Hashable, Sendable {
         self.archiveExists = archiveExists
     }
 
-    /// Takes that the receiver has what was uploaded.
+    /// Notes that the receiver has the uploaded archives.
     package mutating func deliver(_ new: ArchiveReceipt) {
         if earlier != nil {
             earlier?.record = nil

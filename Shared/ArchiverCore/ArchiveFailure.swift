@@ -3,24 +3,23 @@ package import Encryption
 package import Files
 package import Upload
 
-/// Why something could not be done for a session, and when it is tried again.
+/// Why an operation for a session failed, and when it is retried.
 package struct ArchiveFailure: Error, Hashable, Sendable {
-    /// When it is tried again by itself.
+    /// When the operation is retried automatically.
     package enum Retry: Hashable, Sendable {
-        /// Not before somebody asks for it, or the program starts anew.
+        /// Only after a request or a restart of the program.
         case never
-        /// Each time later.
+        /// After a growing delay.
         case backingOff
         /// After this time.
         case after(Duration)
     }
 
-    /// A word for the kind of failure.
     package var code: String
     /// What went wrong and what to do, in sentences.
     package var reason: String
     package var retry: Retry
-    /// Whether the receiver or log-manager is what failed, and not the making of the archive.
+    /// Whether the receiver or log-manager failed, and not the making of the archive.
     package var isRefusal = false
 
     package init(code: String, reason: String, retry: Retry, isRefusal: Bool = false) {
@@ -30,22 +29,21 @@ package struct ArchiveFailure: Error, Hashable, Sendable {
         self.isRefusal = isRefusal
     }
 
-    /// An archive could not be made.
     package init(_ error: ArchiveError) {
         let retry: Retry =
             switch error.code {
-            // What the disk or a certificate lacks may be there later, and a file that was being changed may be whole.
+            // The disk or certificate may be usable later, and a file that was being changed may be complete.
             case .noSpace, .inputOutput, .badCertificate, .notOver, .changed: .backingOff
             default: .never
             }
         self.init(code: error.code.rawValue, reason: error.description, retry: retry)
     }
 
-    /// An archive was not uploaded.
     package init(_ error: UploadError) {
         let retry: Retry =
             switch (error.retry, error.code) {
-            // Trying at once is no use, but a key or a share that was repaired must not need a request for each session.
+            // An immediate retry is useless, but after a key or a share is repaired, no request for each session should be
+            // needed.
             case (.never, .notPermitted), (.never, .notFound): .backingOff
             case (.never, _): .never
             case (.later, _): .backingOff
@@ -54,14 +52,14 @@ package struct ArchiveFailure: Error, Hashable, Sendable {
         self.init(code: error.code.rawValue, reason: error.description, retry: retry, isRefusal: true)
     }
 
-    /// Something beside the archives could not be read or written.
+    /// A file other than an archive could not be read or written.
     package init(_ error: RecordingError) {
         self.init(
             code: error.code.rawValue, reason: error.description,
             retry: error.code == .unreadable ? .never : .backingOff)
     }
 
-    /// Log-manager does not answer. What waits for it is tried again when it was left alone for a while.
+    /// log-manager does not reply. The operation is retried after a pause.
     package static func away(_ endpoint: String, after pause: Duration) -> ArchiveFailure {
         ArchiveFailure(
             code: "logManagerAway",
@@ -69,26 +67,26 @@ package struct ArchiveFailure: Error, Hashable, Sendable {
             retry: .after(pause), isRefusal: true)
     }
 
-    /// Whether it is that log-manager does not answer.
+    /// Whether the failure is that log-manager does not reply.
     var isAway: Bool { code == "logManagerAway" }
 
-    /// An archive of a session must not replace one of an earlier session of its name.
+    /// A session's archive must not replace the archive of an earlier session of its name.
     static func earlier(_ name: String) -> ArchiveFailure {
         ArchiveFailure(
             code: ArchiveError.Code.alreadyExists.rawValue,
             reason:
                 "\(ArchiveDirectory.path(of: name)) is the archive of an earlier session of this name, and is not replaced. Move "
-                + "it away, and the archive of this session is made.",
+                + "it away to have this session's archive made.",
             retry: .backingOff)
     }
 
-    /// An archive must not leave this machine as it is.
+    /// The archive must not be uploaded unencrypted.
     static func unencrypted(_ name: String) -> ArchiveFailure {
         ArchiveFailure(
             code: "notEncrypted",
             reason:
-                "\(ArchiveDirectory.path(of: name)) is from before a certificate was configured, and is not uploaded for "
-                + "it is not encrypted. Remove it, and an encrypted one is made; or start the archiver without certificates.",
+                "\(ArchiveDirectory.path(of: name)) was made before a certificate was configured. It is not uploaded, "
+                + "because it is not encrypted. Remove it to have an encrypted one made, or start the archiver without certificates.",
             retry: .never, isRefusal: true)
     }
 }

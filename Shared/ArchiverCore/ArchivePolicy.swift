@@ -1,17 +1,16 @@
 package import ArchiveStorage
 package import Messages
 
-/// What the user wants done with sessions that are over, and what is next for a session.
+/// The user's choices for finished sessions, and the next step of a session.
 package struct ArchivePolicy: Hashable, Sendable {
-    /// Whether archives are brought to a receiver.
+    /// Whether archives are uploaded to a receiver.
     package var uploads = false
-    /// Whether archives are encrypted.
     package var encrypts = false
-    /// Whether sessions that were cancelled are archived too.
+    /// Whether cancelled sessions are archived too.
     package var archivesCancelled = false
-    /// How long archives stay here once the receiver has them.
+    /// How long archives stay here after the receiver confirmed them.
     package var keepArchives = KeepTime.always
-    /// How long log files stay here once the receiver has them.
+    /// How long stream files stay here after the receiver confirmed them.
     package var keepRecordings = KeepTime.always
 
     package init(
@@ -26,7 +25,7 @@ package struct ArchivePolicy: Hashable, Sendable {
         self.keepRecordings = keepRecordings
     }
 
-    /// What is to be done next, from what is on disk alone, so that it is the same after a kill.
+    /// The next step. It depends only on the files on disk and the time, so it is the same after a kill.
     package func step(for view: SessionView, at now: WallTime) -> ArchiveStep {
         if view.isDiscarded { return .discard }
         if let receipt = view.receipt { return cleanUp(receipt, view, at: now) }
@@ -38,12 +37,12 @@ package struct ArchivePolicy: Hashable, Sendable {
 
     private func upload(_ record: ArchiveRecord) -> ArchiveStep {
         if encrypts, let plain = record.archives.first(where: { !$0.isEncrypted }) { return .refuse(plain.name) }
-        // As it is: another one of the same session would be another object where archives are encrypted.
+        // The existing archive is uploaded: encrypting the session again would give different bytes.
         return .upload
     }
 
-    /// What is done with the archives of an earlier session of the name, as it would have been; nil if they are kept. Its log files
-    /// are gone.
+    /// The next step for the archives of an earlier session of this name; nil if they are kept. That session's stream files no
+    /// longer exist.
     private func step(for earlier: SessionView.Earlier, at now: WallTime) -> ArchiveStep? {
         if let record = earlier.record {
             return uploads && earlier.archives.count == record.archives.count ? upload(record) : nil
@@ -57,7 +56,7 @@ package struct ArchivePolicy: Hashable, Sendable {
         if receipt.marked == nil { return .mark }
         var next: WallTime?
         let wishes: [(ArchiveStep, KeepTime, isDone: Bool)] = [
-            // Log-manager may refuse to remove files for long: the archives don't wait for it.
+            // Archives come first, because log-manager may refuse to remove files for a long time.
             (.removeArchives, keepArchives, !view.archiveExists),
             (.removeRecordings, keepRecordings, receipt.removed != nil || receipt.files.isEmpty),
         ]

@@ -2,27 +2,27 @@ import Messages
 import Recording
 import ServiceKit
 
-/// The sessions for which something is to be done, and when: the one that waits longest is served first.
+/// The sessions with pending work and its time. The session that has waited longest is served first.
 struct ArchiveQueue {
     private struct Entry {
         var lane: ArchiveLane
-        /// Its place: lower ones first.
+        /// The position in the queue: lower values first.
         var order: Int
         var due = Due.instant(.min)
-        /// Whether it is being worked on.
+        /// Whether the session is being worked on.
         var isTaken = false
-        /// How often in a row something went wrong.
+        /// The number of consecutive failures.
         var failures = 0
         var failure: ArchiveFailure?
     }
 
-    /// When something is to be done.
+    /// When work is due.
     private enum Due {
         /// On the monotonic clock.
         case instant(Int64)
-        /// On the wall clock, so that a clock that is set takes effect.
+        /// On the wall clock, so that changes of the clock take effect.
         case date(WallTime)
-        /// Not before somebody asks for it.
+        /// Only after a request.
         case never
 
         /// On the monotonic clock; nil for never.
@@ -36,7 +36,7 @@ struct ArchiveQueue {
         }
     }
 
-    /// The wait after the first failure in a row; each further one is twice as long, up to the last.
+    /// The delay after the first failure. It doubles with each consecutive failure, up to `longestWait`.
     static let firstWait = Duration.seconds(60)
     static let longestWait = Duration.seconds(3600)
 
@@ -44,22 +44,22 @@ struct ArchiveQueue {
     private var nextOrder = 0
     private var frontOrder = -1
 
-    /// Whether it has a session, waiting or being worked on.
+    /// Whether the session is waiting or being worked on.
     func contains(_ session: SessionIdentifier) -> Bool { entries[session] != nil }
 
-    /// In which lane a session is being worked on; nil if it waits.
+    /// The lane in which a session is being worked on; nil if it is waiting.
     func lane(of session: SessionIdentifier) -> ArchiveLane? {
         entries[session].flatMap { $0.isTaken ? $0.lane : nil }
     }
 
-    /// What went wrong with a session last.
+    /// The last failure of a session.
     func failure(of session: SessionIdentifier) -> ArchiveFailure? { entries[session]?.failure }
 
-    /// How often in a row it went wrong.
+    /// The number of consecutive failures.
     func failures(of session: SessionIdentifier) -> Int { entries[session]?.failures ?? 0 }
 
-    /// What went wrong and has not gone right since.
-    /// - Returns: how many sessions, and the first of them by name; nil if there is none.
+    /// The sessions whose last attempt failed.
+    /// - Returns: their number, and the first one by name; nil if there are none.
     func failed(isRefusal: Bool) -> (count: Int, first: SessionIdentifier, reason: String)? {
         var found: (count: Int, first: SessionIdentifier, reason: String)?
         for (session, entry) in entries {
@@ -73,14 +73,14 @@ struct ArchiveQueue {
         return found
     }
 
-    /// How many sessions wait in a lane, and how many are being worked on.
+    /// The numbers of sessions waiting and being worked on in a lane.
     func counts(in lane: ArchiveLane) -> (waiting: Int, working: Int) {
         let entries = entries.values.filter { $0.lane == lane }
         let working = entries.count(where: \.isTaken)
         return (entries.count - working, working)
     }
 
-    /// Adds what is to be done for a session next, or changes it. One that is being worked on stays as it is.
+    /// Adds or changes the next work for a session. A session that is being worked on is not changed.
     mutating func note(_ session: SessionIdentifier, _ place: ArchiveStep.Place) {
         var entry = entries[session] ?? Entry(lane: place.lane, order: takeOrder())
         if entry.isTaken { return }
@@ -89,7 +89,7 @@ struct ArchiveQueue {
         entries[session] = entry
     }
 
-    /// Has a session done before the others, now, whatever failed before.
+    /// Puts a session first and makes it due now, despite earlier failures.
     mutating func hurry(_ session: SessionIdentifier, _ lane: ArchiveLane) {
         let old = entries[session]
         if old?.isTaken == true { return }
@@ -97,8 +97,8 @@ struct ArchiveQueue {
         frontOrder -= 1
     }
 
-    /// Takes the first session for which something is to be done now.
-    /// - Parameter isAllowed: whether a session may be taken that no request named.
+    /// Takes the first session whose work is due.
+    /// - Parameter isAllowed: whether a session without a request may be taken.
     mutating func take(
         _ lane: ArchiveLane, at now: Moment, where isAllowed: (SessionIdentifier) -> Bool = { _ in true }
     ) -> SessionIdentifier? {
@@ -114,21 +114,21 @@ struct ArchiveQueue {
         return session
     }
 
-    /// When something is to be done next for which the time has not come yet, on the monotonic clock.
+    /// The next time after now at which work becomes due, on the monotonic clock.
     func nextDue(after now: Moment) -> Int64? {
         entries.values.lazy.filter { !$0.isTaken }.compactMap { $0.due.instant(at: now) }.filter { $0 > now.monotonic }
             .min()
     }
 
     /// Ends the work on a session.
-    /// - Parameter place: what is next for it; nil if there is nothing more to do.
+    /// - Parameter place: the next work; nil if there is none.
     mutating func finish(_ session: SessionIdentifier, next place: ArchiveStep.Place?) {
         guard let entry = entries.removeValue(forKey: session), let place else { return }
         entries[session] = Entry(lane: place.lane, order: entry.order, due: Self.due(place))
     }
 
-    /// Puts off a session that was taken, without counting a failure.
-    /// - Parameter isLast: whether the others are served before it from now on.
+    /// Postpones a taken session without counting a failure.
+    /// - Parameter isLast: whether the session moves to the end of the queue.
     mutating func postpone(_ session: SessionIdentifier, by delay: Duration, isLast: Bool = false, at now: Moment) {
         entries[session]?.isTaken = false
         entries[session]?.due = .instant(now.monotonic.adding(delay.nanoseconds))
@@ -137,8 +137,8 @@ struct ArchiveQueue {
         entries[session]?.order = order
     }
 
-    /// Puts off a session whose work failed; the others are served before it from now on.
-    /// - Parameter isCounted: whether the next wait is to be longer for it.
+    /// Postpones a session whose work failed, and moves it to the end of the queue.
+    /// - Parameter isCounted: whether the failure increases the next delay.
     mutating func fail(
         _ session: SessionIdentifier, _ failure: ArchiveFailure, isCounted: Bool = true, at now: Moment
     ) {
@@ -157,9 +157,9 @@ struct ArchiveQueue {
         entries[session] = entry
     }
 
-    /// How long to wait after so many failures in a row.
+    /// The delay after this many consecutive failures.
     static func wait(afterFailures failures: Int) -> Duration {
-        // Doubling six times is beyond the longest wait.
+        // Doubling six times exceeds the longest delay.
         min(longestWait, firstWait * (1 << min(max(failures - 1, 0), 6)))
     }
 
@@ -172,12 +172,12 @@ struct ArchiveQueue {
 }
 
 extension Duration {
-    /// In whole nanoseconds, up to a century.
+    /// In whole nanoseconds, limited to about a century.
     fileprivate var nanoseconds: Int64 { Int64(min(self, .seconds(3_200_000_000)) / .nanoseconds(1)) }
 }
 
 extension Int64 {
-    /// The sum, at most the largest number.
+    /// The sum, clamped to the largest number.
     func adding(_ other: Int64) -> Int64 {
         let (sum, isTooLarge) = addingReportingOverflow(other)
         return isTooLarge ? .max : sum

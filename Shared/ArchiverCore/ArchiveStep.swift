@@ -1,36 +1,36 @@
 package import Messages
 
-/// What is to be done next for a session.
+/// The next step for a session.
 package enum ArchiveStep: Hashable, Sendable {
-    /// Make its archive.
+    /// Make the session's archives.
     case make
-    /// Bring its archive to the receiver, and write the receipt.
+    /// Upload the session's archives, and write the receipt.
     case upload
-    /// Refuse to upload an archive of this name, for it is not encrypted and is to be.
+    /// Refuse to upload this archive, because it must be encrypted and is not.
     case refuse(String)
-    /// Refuse to make its archive in place of one of this name, which is of an earlier session.
+    /// Refuse to replace this archive, because it belongs to an earlier session.
     case spare(String)
-    /// Mark its log files at log-manager.
+    /// Mark the stream files through log-manager.
     case mark
-    /// Ask log-manager to remove its log files.
+    /// Request log-manager to remove the stream files.
     case removeRecordings
-    /// Remove its archives.
+    /// Remove the archives.
     case removeArchives
-    /// Remove all that is left of a session that was discarded.
+    /// Remove the remaining files of a discarded session.
     case discard
-    /// Nothing before this moment.
+    /// Wait until this time.
     case later(WallTime)
     /// Nothing, unless something changes.
     case done
 
-    /// Where a step is done, and when.
+    /// The lane and time of a step.
     struct Place {
         var lane: ArchiveLane
-        /// Not before this moment; nil for now.
+        /// The earliest time; nil for now.
         var date: WallTime?
     }
 
-    /// The lane of what is to be done now; nil if there is nothing.
+    /// The lane of a step that is due now; nil if there is none.
     package var lane: ArchiveLane? {
         switch self {
         case .make, .spare: .making
@@ -40,14 +40,14 @@ package enum ArchiveStep: Hashable, Sendable {
         }
     }
 
-    /// Nil if there is nothing to be done, now or later.
+    /// Nil if nothing is due, now or later.
     var place: Place? {
         if case .later(let date) = self { return Place(lane: .settling, date: date) }
         return lane.map { Place(lane: $0) }
     }
 }
 
-/// Work that does not wait for work of another kind: archives are made while a receiver is away.
+/// Independent kinds of work: archives are made even while the receiver is unavailable.
 package enum ArchiveLane: Hashable, Sendable, CaseIterable {
     case making, uploading, settling
 }

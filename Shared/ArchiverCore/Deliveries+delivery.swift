@@ -5,20 +5,21 @@ package import Recording
 import ServiceKit
 package import Upload
 
-/// How an archive gets to its receiver: tried several times, with growing pauses, until the receiver has confirmed it.
+/// Uploading archives: repeated attempts with growing pauses, until the receiver has confirmed each archive.
 extension Deliveries {
-    /// An upload that began.
+    /// An upload in progress.
     struct Upload {
         let record: ArchiveRecord
-        /// The first archives of the record: those that the receiver has confirmed.
+        /// The confirmed archives, which are the first ones of the record.
         var confirmed: [ArchiveReceipt.Confirmed] = []
-        /// How many tries of the next one have failed, and why the last one did.
+        /// The number of failed attempts for the next archive, and the last reason.
         var failures = 0
         var reason: String?
     }
 
-    /// How many sessions for each upload at a time may be in tries or pauses between them. Others wait, so that a receiver that
-    /// is away is not asked by all at once; and only as long as tries continue, so that a few that fail don't keep the others.
+    /// The number of sessions, per simultaneous upload, that may be in attempts or in the pauses between them. The limit keeps
+    /// all sessions from contacting an unavailable receiver at once. Sessions that have used up their attempts do not count, so a
+    /// few failing ones do not block the others.
     private static let triesForEachUpload = 4
 
     func mayUpload(_ session: SessionIdentifier) -> Bool {
@@ -46,14 +47,14 @@ extension Deliveries {
                 session,
                 ArchiveFailure(
                     code: "unconfirmed",
-                    reason: "what the receiver confirmed of session \(session) is not what was sent",
+                    reason: "the receiver's confirmation for session \(session) does not match what was sent",
                     retry: .backingOff, isRefusal: true), at: now)
         }
         works[session]?.stage = .storingReceipt(receipt)
         emit(.storeReceipt(receipt))
     }
 
-    /// Takes the result of one try.
+    /// Takes the result of one attempt.
     package func uploaded(
         _ session: SessionIdentifier, _ outcome: Result<UploadConfirmation, UploadError>, at now: Moment
     ) {
@@ -75,7 +76,7 @@ extension Deliveries {
         advance(at: now)
     }
 
-    /// Has an upload tried again after a pause, or gives it up. Others have its place meanwhile.
+    /// Schedules another attempt after a pause, or gives up. Other uploads use the place meanwhile.
     private func retry(_ session: SessionIdentifier, _ upload: Upload, _ error: UploadError, at now: Moment) {
         guard let delay = settings.retries.delay(afterAttempt: upload.failures, error: error, using: &random) else {
             endUpload(of: session)

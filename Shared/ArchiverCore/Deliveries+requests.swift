@@ -2,9 +2,9 @@ package import ArchiveStorage
 package import Messages
 package import Recording
 
-/// What is asked.
+/// Requests from clients.
 extension Deliveries {
-    /// Has a session archived and uploaded before others.
+    /// Archives and uploads a session before others.
     package func create(
         _ session: SessionIdentifier, _ view: SessionView, at now: Moment
     ) throws(RequestError) -> ArchiveStatus {
@@ -21,7 +21,7 @@ extension Deliveries {
         return hurry(session, view, at: now)
     }
 
-    /// Has what is next for a session done before others, now, whatever failed before.
+    /// Puts the next step of a session before others and makes it due now, despite earlier failures.
     package func hurry(_ session: SessionIdentifier, _ view: SessionView, at now: Moment) -> ArchiveStatus {
         if let lane = settings.policy.step(for: view, at: now.date).lane {
             settled.remove(session)
@@ -31,7 +31,7 @@ extension Deliveries {
         return status(of: session, view)
     }
 
-    /// Where a session stands.
+    /// The status of a session.
     package func status(of session: SessionIdentifier, _ view: SessionView) -> ArchiveStatus {
         let failure = queue.failure(of: session)
         let lane = queue.lane(of: session)
@@ -58,7 +58,7 @@ extension Deliveries {
             reason: failure?.reason ?? uploads[session]?.reason ?? Self.reason(for: view, settings.policy))
     }
 
-    /// Why nothing is done with a session.
+    /// Why no step is taken for a session.
     private static func reason(for view: SessionView, _ policy: ArchivePolicy) -> String? {
         view.isCancelled && !policy.archivesCancelled && view.record == nil
             ? "it was cancelled, and --archive-cancelled was not given" : nil

@@ -6,10 +6,10 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// Which sessions there are: they end while no archiver runs, or without an event.
+/// Finding sessions, including those that ended without an event or while no archiver ran.
 extension Deliveries {
-    /// How long nothing is left to be done for a session before it is looked at again, in nanoseconds: it may have been removed, and
-    /// another one of its name ended unheard.
+    /// How long a finished session is ignored by scans, in nanoseconds. It may have been removed, and another session of its name
+    /// may have ended unnoticed.
     private static let settledTime: Int64 = 3_600_000_000_000
 
     /// Looks at all sessions now.
@@ -18,7 +18,7 @@ extension Deliveries {
         advance(at: now)
     }
 
-    /// Takes the end of a session that a recorder published.
+    /// Takes a recorder's event about the end of a session.
     package func ended(_ session: SessionIdentifier, at now: Moment) {
         if !unlooked.contains(session) { unlooked.prepend(session) }
         advance(at: now)
@@ -37,7 +37,7 @@ extension Deliveries {
     }
 
     /// Takes the list of all sessions.
-    /// - Parameter discarded: sessions that were discarded, and of which something is left.
+    /// - Parameter discarded: discarded sessions with remaining files.
     package func scanned(
         _ outcome: Result<[SessionIdentifier], RecordingError>, discarded: [SessionIdentifier] = [], at now: Moment
     ) {
@@ -55,13 +55,13 @@ extension Deliveries {
             unlooked += sessions.filter { !settled.contains($0) && !queue.contains($0) && !known.contains($0) }
             unlooked += discarded.filter { !unlooked.contains($0) }
         case .failure(let error):
-            emit(.log(.error, "sessions could not be looked for", [LogKey.error: "\(error)"]))
-            emit(.failing("sessions could not be looked for: \(error)", for: "scan"))
+            emit(.log(.error, "the search for sessions failed", [LogKey.error: "\(error)"]))
+            emit(.failing("the search for sessions failed: \(error)", for: "scan"))
         }
         advance(at: now)
     }
 
-    /// Takes what is on disk of a session.
+    /// Takes a session's state on disk.
     package func looked(
         _ session: SessionIdentifier, _ outcome: Result<SessionView, RecordingError>, at now: Moment
     ) {
@@ -71,10 +71,10 @@ extension Deliveries {
         case .success(let view) where view.isDiscarded:
             settled.remove(session)
             if works[session] != nil {
-                // What is being done may leave something too.
+                // The work in progress may leave files too.
                 lookedTooEarly.insert(session)
             } else {
-                // Whatever failed before.
+                // Removes the files even after earlier failures.
                 queue.hurry(session, .settling)
             }
         case .success(let view):
@@ -82,11 +82,11 @@ extension Deliveries {
                 queue.note(session, place)
             } else {
                 if view.receipt != nil { settled.insert(session) }
-                // All that wait are not gone through for each of thousands of sessions for which nothing is to be done.
+                // Does not search the whole queue after each of thousands of finished sessions.
                 if !unlooked.isEmpty { return advanceLooks(at: now) }
             }
         case .failure(let error):
-            // The reason is reported as long as it is so.
+            // The failure stays reported until it is resolved.
             queue.note(session, ArchiveStep.Place(lane: .settling))
             if works[session] == nil { queue.fail(session, ArchiveFailure(error), at: now) }
             reportFailures()

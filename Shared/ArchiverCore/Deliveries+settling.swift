@@ -5,24 +5,23 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// What is done after a receipt: log files are marked at log-manager, and local copies are removed when their time is over.
+/// The steps after a receipt: marking stream files through log-manager, and removing expired local copies.
 extension Deliveries {
-    /// How long log-manager is left alone when it does not answer, so that a thousand sessions don't wait for it one after
-    /// the other.
+    /// How long log-manager is not contacted after a missing reply, so that a thousand sessions do not wait for it in turn.
     package static let awayPause = Duration.seconds(10)
-    /// How often log-manager is asked to mark files that it refuses: it may not have seen them yet.
+    /// How often refused files are marked again: log-manager may not have seen them yet.
     private static let markAttempts = 5
-    /// Files in one request, so that none is longer than log-manager reads: `RequestRouter.maximumRequestSize`.
+    /// The number of files in a request, which keeps it below `RequestRouter.maximumRequestSize`.
     private static let batchSize = 1_000
 
-    /// Files of a receipt that log-manager is asked to mark or to remove.
+    /// Files of a receipt to be marked or removed through log-manager.
     struct Settling {
         let receipt: ArchiveReceipt
         let isRemoval: Bool
-        /// What it is still to be asked; the first one is under way.
+        /// The remaining requests; the first one is pending.
         var requests: [LogManagerRequest] = []
         var refused: [LogFileOutcome.Refusal] = []
-        /// Of a removal: the bytes of the files that it is asked for, by path; nil before they were looked for.
+        /// Only for a removal: the sizes of the files to remove, by path; nil until they are known.
         var bytes: [String: Int]?
     }
 
@@ -48,11 +47,11 @@ extension Deliveries {
         emit(.find(settling.receipt.session, paths))
     }
 
-    /// Asks what is still to be asked, or ends the step.
+    /// Sends the next request, or ends the step.
     private func ask(_ settling: Settling, at now: Moment) {
         let session = settling.receipt.session
         guard let request = settling.requests.first else {
-            // A file that is gone needs no mark, and no removal.
+            // A missing file needs neither a mark nor a removal.
             return settling.refused.isEmpty
                 ? conclude(settling, at: now) : find(settling.refused.map(\.path), settling)
         }
@@ -63,7 +62,7 @@ extension Deliveries {
         emit(.ask(session, request))
     }
 
-    /// Takes what log-manager refused of one request.
+    /// Takes the files that log-manager refused in one request.
     package func answered(
         _ session: SessionIdentifier, _ outcome: Result<[LogFileOutcome.Refusal], ArchiveFailure>, at now: Moment
     ) {
@@ -82,7 +81,7 @@ extension Deliveries {
         advance(at: now)
     }
 
-    /// Takes which of the files that were looked for are there.
+    /// Takes the existing files among those that were searched for.
     package func found(_ session: SessionIdentifier, _ paths: Set<String>, at now: Moment) {
         guard case .finding(var settling) = works[session]?.stage else { return }
         if settling.isRemoval, settling.bytes == nil {
@@ -111,14 +110,14 @@ extension Deliveries {
         emit(.storeReceipt(receipt))
     }
 
-    /// - Parameter bytes: of the files that log-manager was asked for, by path.
+    /// - Parameter bytes: the sizes of the requested files, by path.
     private func concludeRemoval(_ settling: Settling, _ bytes: [String: Int], at now: Moment) {
         var receipt = settling.receipt
         let kept = Set(settling.refused.map(\.path))
         let removed = bytes.reduce(0) { $0 + (kept.contains($1.key) ? 0 : $1.value) }
         guard settling.refused.isEmpty else {
-            // Those that remain are asked for again as long as they are there: the user wants them gone, and log-manager may have
-            // had no time for them.
+            // The removal is requested again as long as files remain: the user wants them removed, and log-manager may have been
+            // busy.
             if removed > 0 { publish(.removed, of: receipt.session, bytes: removed, at: now) }
             return fail(receipt.session, Self.failure("remove", settling.refused), at: now)
         }
@@ -140,7 +139,7 @@ extension Deliveries {
         totals.markedFiles += receipt.files.count - unmarked.count
         for refusal in unmarked {
             log(
-                .error, "a file is kept, for it was not marked", receipt.session,
+                .error, "a file is kept because it was not marked", receipt.session,
                 ["path": "\(refusal.path)", "reason": "\(refusal.reason)"])
         }
         log(.notice, "stream files marked", receipt.session, ["files": "\(receipt.files.count - unmarked.count)"])

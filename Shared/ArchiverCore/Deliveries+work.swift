@@ -5,29 +5,29 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// Which sessions are worked on, and when. Each kind of work has a lane, so that archives are made while a receiver is away.
+/// Choosing the sessions to work on. Each kind of work has a lane, so archives are made even while the receiver is unavailable.
 extension Deliveries {
-    /// How long a session is left to another archiver before it is looked at again.
+    /// How long a session claimed by another archiver is left alone.
     private static let claimPause = Duration.seconds(2)
 
     /// A session that is being worked on.
     struct Work {
         let lane: ArchiveLane
         var stage = Stage.claiming
-        /// What is on disk of it, since it was claimed.
+        /// The session's state on disk under the claim.
         var view = SessionView()
     }
 
-    /// How far the work on a session is.
+    /// The progress of the work on a session.
     enum Stage {
         case claiming
         case making
         case storingRecord(ArchiveRecord)
         case uploading
         case storingReceipt(ArchiveReceipt)
-        /// Log-manager is asked to mark or remove files.
+        /// A request to mark or remove files is pending at log-manager.
         case asking(Settling)
-        /// The files of the receipt, or those that log-manager refused, are looked for.
+        /// Waiting for which files of the receipt, or of those that log-manager refused, exist.
         case finding(Settling)
         case storingMarks(ArchiveReceipt)
         case storingRemoval(ArchiveReceipt, bytes: Int)
@@ -47,7 +47,7 @@ extension Deliveries {
         }
     }
 
-    /// Takes what is on disk of a session that was claimed; nil if another archiver has it.
+    /// Takes the state of a claimed session; nil if another archiver has claimed it.
     package func claimed(
         _ session: SessionIdentifier, _ outcome: Result<SessionView?, RecordingError>, at now: Moment
     ) {
@@ -64,7 +64,7 @@ extension Deliveries {
         advance(at: now)
     }
 
-    /// Begins what is next for a session. Another archiver may have done what it was taken for.
+    /// Begins the next step of a session. Another archiver may already have done the expected one.
     private func begin(_ session: SessionIdentifier, _ view: SessionView, at now: Moment) {
         let step = settings.policy.step(for: view, at: now.date)
         if step != .upload { endUpload(of: session) }
@@ -88,14 +88,14 @@ extension Deliveries {
         }
     }
 
-    /// Takes the archives that were removed of a session that was discarded.
+    /// Takes the removed archives of a discarded session.
     package func discarded(
         _ session: SessionIdentifier, _ outcome: Result<[String], RecordingError>, at now: Moment
     ) {
         guard case .discarding = works[session]?.stage else { return }
         switch outcome {
         case .success(let archives):
-            log(.notice, "what was left of a discarded session is removed", session, ["archives": "\(archives.count)"])
+            log(.notice, "remains of a discarded session were removed", session, ["archives": "\(archives.count)"])
             for name in archives { publish(.removed, of: session, path: ArchiveDirectory.path(of: name), at: now) }
             finish(session, SessionView(), at: now)
         case .failure(let error): fail(session, ArchiveFailure(error), at: now)
@@ -110,7 +110,7 @@ extension Deliveries {
         guard case .making = works[session]?.stage else { return }
         switch outcome {
         case .success(let record):
-            // These archives are announced only after this is on disk.
+            // The archives are announced only after this record is on disk.
             works[session]?.stage = .storingRecord(record)
             emit(.storeRecord(record))
         case .failure(let failure): fail(session, failure, at: now)
@@ -157,7 +157,7 @@ extension Deliveries {
         }
     }
 
-    /// Ends the work on a session, and notes what is next for it.
+    /// Ends the work on a session and schedules its next step.
     func finish(_ session: SessionIdentifier, _ view: SessionView, at now: Moment) {
         works[session] = nil
         let place = settings.policy.step(for: view, at: now.date).place
@@ -172,7 +172,7 @@ extension Deliveries {
         if lookedTooEarly.remove(session) != nil { unlooked.append(session) }
     }
 
-    /// Ends the work on a session that failed; it is tried again as the failure says.
+    /// Ends the failed work on a session, which is retried as the failure specifies.
     func fail(_ session: SessionIdentifier, _ failure: ArchiveFailure, at now: Moment) {
         works[session] = nil
         emit(.release(session))
@@ -181,7 +181,7 @@ extension Deliveries {
         queue.fail(session, failure, isCounted: !failure.isAway, at: now)
         lookAgainIfDiscarded(session)
         reportFailures()
-        // Not again and again for each session as long as log-manager is away.
+        // While log-manager is unavailable, reports this only once for each session.
         guard isNews || !failure.isAway else { return }
         log(
             .error, failure.isRefusal ? "a receiver or log-manager refused" : "no archive was made", session,

@@ -6,24 +6,22 @@ import Recording
 import ServiceKit
 package import Upload
 
-/// Everything that an archiver knows and decides: which sessions are archived when, and how each gets from its end to its
-/// receipt.
+/// The state and decisions of an archiver: when sessions are archived, and how each gets its receipt.
 ///
-/// It receives events with their time and returns effects. The caller has files, sockets and a clock: it carries the effects out
-/// and reports the results. Confined to one thread. What is next for a session is decided from the disk alone
-/// (`ArchivePolicy`), so a kill at any moment loses nothing but time. A session is worked on under its claim only: other
-/// archivers of the same data directory take the others. Its work is in extensions: which sessions there are (`+sessions`),
-/// who is worked on when (`+work`), how an archive gets to its receiver (`+delivery`), what is done after its receipt
-/// (`+settling`), what is asked (`+requests`).
+/// `Deliveries` receives events with their time and returns effects. The caller has files, sockets and a clock: it carries out
+/// the effects and reports the results. Confined to one thread. The next step of a session depends only on the disk
+/// (`ArchivePolicy`), so a kill at any moment loses nothing but time. Work on a session requires its claim; other archivers of
+/// the same data directory take other sessions. The extensions cover finding sessions (`+sessions`), choosing work (`+work`),
+/// uploading (`+delivery`), the steps after a receipt (`+settling`) and requests (`+requests`).
 package final class Deliveries: ProgramCore {
     package struct Settings: Sendable {
         package let policy: ArchivePolicy
         package let retries: RetryPolicy
-        /// How many archives are uploaded at a time.
+        /// The number of simultaneous uploads.
         package let uploads: Int
-        /// How often all sessions are looked at, in nanoseconds.
+        /// The interval between scans of all sessions, in nanoseconds.
         package let rescanInterval: Int64
-        /// Where log-manager is, for messages.
+        /// The address of log-manager, for messages.
         package let logManager: String
 
         package init(
@@ -37,7 +35,7 @@ package final class Deliveries: ProgramCore {
         }
     }
 
-    /// What was done since the program's start.
+    /// Totals since the program's start.
     package struct Totals: Sendable {
         package var made = (archives: 0, bytes: 0)
         package var uploaded = (archives: 0, bytes: 0)
@@ -49,36 +47,36 @@ package final class Deliveries: ProgramCore {
     }
 
     let settings: Settings
-    /// Spreads the pauses between tries of an upload.
+    /// The source of jitter for upload retries.
     var random: any RandomNumberGenerator
-    /// What is to be done, in this order.
+    /// Pending work, in the order in which it must be done.
     package var effects: [Effect] = []
     package private(set) var nextDeadline = Int64.max
 
     // Sessions
-    /// Sessions that are to be looked at, and the one that is.
+    /// `unlooked`: sessions whose state must be read. `looking`: the one being read.
     var unlooked: Deque<SessionIdentifier> = []
     var looking: SessionIdentifier?
     var isScanning = false
-    /// When all sessions are to be looked at again, on the monotonic clock; nil while they are.
+    /// When all sessions are scanned again, on the monotonic clock; nil during a scan.
     var scanAt: Int64?
-    /// Sessions for which nothing is to be done any more.
+    /// Sessions for which nothing remains to be done.
     var settled: Set<SessionIdentifier> = []
-    /// When these are looked at again, on the monotonic clock.
+    /// When the settled sessions are looked at again, on the monotonic clock.
     var forgetAt = Int64.min
-    /// Sessions that were discarded while they were worked on.
+    /// Sessions that were discarded while they were being worked on.
     var lookedTooEarly: Set<SessionIdentifier> = []
 
     // Work
     var queue = ArchiveQueue()
-    /// What is being done, each under the session's claim.
+    /// The work in progress, each under the session's claim.
     var works: [SessionIdentifier: Work] = [:]
-    /// Uploads that began, those included that wait for their next try.
+    /// Uploads in progress, including those that wait for their next attempt.
     var uploads: [SessionIdentifier: Upload] = [:]
-    /// Until when log-manager is left alone, on the monotonic clock.
+    /// Until when log-manager is not contacted, on the monotonic clock.
     var awayUntil = Int64.min
 
-    /// How many events each session had so far.
+    /// The number of events published for each session.
     private var sequences: [SessionIdentifier: Int] = [:]
     package internal(set) var totals = Totals()
 
@@ -102,16 +100,16 @@ package final class Deliveries: ProgramCore {
     package func advance(at now: Moment) {
         advanceLooks(at: now)
         advanceWork(at: now)
-        // Dates are looked at again in between: a clock may be set, and is never quite as fast as the other.
+        // Wall-clock times are checked again in between: that clock may be set, and drifts against the monotonic clock.
         let latest = now.monotonic.adding(settings.rescanInterval)
         let next = min(scanAt ?? latest, queue.nextDue(after: now) ?? latest, latest)
         nextDeadline = next > now.monotonic ? next : latest
     }
 
-    /// How many sessions wait in a lane, and how many are being worked on.
+    /// The numbers of sessions waiting and being worked on in a lane.
     package func counts(in lane: ArchiveLane) -> (waiting: Int, working: Int) { queue.counts(in: lane) }
 
-    /// How many sessions failed and have not succeeded since.
+    /// The number of sessions whose last attempt failed.
     package func failedSessions(isRefusal: Bool) -> Int { queue.failed(isRefusal: isRefusal)?.count ?? 0 }
 
     // MARK: Telling
@@ -137,7 +135,7 @@ package final class Deliveries: ProgramCore {
         emit(.log(level, message, more.merging(["session": "\(session)"]) { first, _ in first }))
     }
 
-    /// Reports to health what went wrong and has not gone right since.
+    /// Reports current failures to health.
     func reportFailures() {
         let kinds: [(key: String, what: String, isRefusal: Bool)] = [
             ("archiving", "could not be archived", false),

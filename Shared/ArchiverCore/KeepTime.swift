@@ -7,7 +7,7 @@ package enum KeepTime: Hashable, Sendable {
     case always
     case time(TimeSpan)
 
-    /// When it may go; `nil` for never.
+    /// When the copy may be removed; `nil` for never.
     package func deadline(after confirmation: WallTime) -> WallTime? {
         guard case .time(let time) = self else { return nil }
         let (sum, isTooLate) = confirmation.nanosecondsSince1970.addingReportingOverflow(time.nanoseconds)
@@ -24,7 +24,7 @@ extension KeepTime: ConfigurationValue, ExpressibleByArgument {
         do {
             self = .time(try TimeSpan(typed: text))
         } catch {
-            throw InvalidValue("'\(text)' does not say how long: write always, 7d, or 0s for not at all")
+            throw InvalidValue("'\(text)' is not a duration: write always, 7d, or 0s for not at all")
         }
     }
 

@@ -12,7 +12,7 @@ import SystemPackage
 import Upload
 import ZeroMQ
 
-/// Carries out the effects of `Deliveries`. What the end of the program interrupts is not reported: it is done at the next start.
+/// Carries out the effects of `Deliveries`. Work interrupted by the program's end is not reported; the next start repeats it.
 extension ArchiveEngine {
     enum Queue: Int, EffectQueueName {
         case disk, making, uploads, logManager
@@ -47,7 +47,7 @@ extension ArchiveEngine {
             try Task.checkCancellation()
             core.answered(session, outcome, at: now)
         default:
-            // Requests have their turn between two looks at the disk.
+            // Lets requests run between two disk operations.
             await Task.yield()
             carryOutOnDisk(effect)
         }
@@ -111,7 +111,7 @@ extension ArchiveEngine {
         }
     }
 
-    /// Uploads an archive: as many at a time as the core gives.
+    /// Uploads an archive. The core limits the number of simultaneous uploads.
     private func upload(_ archive: ArchiveRecord.Archive, of session: SessionIdentifier) async throws {
         guard let uploader else { return }
         let file = UploadFile(

@@ -12,20 +12,20 @@ extension Metric {
         .gauge, "holdfast_archiver_queued_sessions", "Sessions with work left, by the next step.",
         labels: ["lane"], health: "queuedSessions")
     fileprivate static let working = Metric(
-        .gauge, "holdfast_archiver_working_sessions", "Of those, the sessions being worked on.", labels: ["lane"])
+        .gauge, "holdfast_archiver_working_sessions", "Sessions being worked on.", labels: ["lane"])
     fileprivate static let failed = Metric(
         .gauge, "holdfast_archiver_failed_sessions",
         "Sessions whose last step failed.",
         labels: ["kind"])
     fileprivate static let failures = Metric(
-        .counter, "holdfast_archiver_failures_total", "How often something went wrong.", labels: ["kind"])
+        .counter, "holdfast_archiver_failures_total", "Failures, by what failed.", labels: ["kind"])
     fileprivate static let made = Metric(
         .counter, "holdfast_archiver_archives_made_total", "Archives that were made.")
     fileprivate static let madeBytes = Metric(
         .counter, "holdfast_archiver_archive_bytes_made_total", "Bytes of the archives that were made.")
     fileprivate static let uploaded = Metric(
         .counter, "holdfast_archiver_archives_uploaded_total",
-        "Archives of which the receiver confirmed size and hash.")
+        "Archives whose size and hash the receiver confirmed.")
     fileprivate static let uploadedBytes = Metric(
         .counter, "holdfast_archiver_archive_bytes_uploaded_total", "Bytes of the archives that the receiver confirmed."
     )
@@ -41,7 +41,7 @@ extension Metric {
         .gauge, "holdfast_archiver_archive_bytes", "Bytes of the archives on the disk.")
 }
 
-/// What it counts, for those who watch it.
+/// The metrics of the archiver.
 extension ArchiveEngine {
     func measure() {
         for lane in ArchiveLane.allCases {
@@ -65,7 +65,7 @@ extension ArchiveEngine {
 
     var metrics: MetricsPage {
         var page = MetricsPage()
-        // Others archive into the same directory, so this is looked up.
+        // Read from disk, because other archivers use the same directory.
         if let usage = try? folder.usage() {
             page.add(.archives, usage.archives)
             page.add(.archiveBytes, usage.bytes)

@@ -5,9 +5,9 @@ import Messages
 import Recording
 import Runtime
 
-/// What is asked.
+/// Requests from clients.
 extension ArchiveEngine {
-    /// Has a session archived and uploaded before others.
+    /// Archives and uploads a session before others.
     func create(_ request: ArchiveCreate) throws -> ArchiveStatus {
         let session = try SessionIdentifier(request.session)
         defer { perform() }
@@ -19,7 +19,7 @@ extension ArchiveEngine {
         return core.status(of: session, try knownView(of: session))
     }
 
-    /// Has what failed tried again now, and what log-manager refused asked once more.
+    /// Retries a failed step now, and requests marks again for files that log-manager refused.
     func retry(_ request: ArchiveRetry) throws -> ArchiveStatus {
         let session = try SessionIdentifier(request.session)
         var view = try knownView(of: session)
@@ -32,7 +32,7 @@ extension ArchiveEngine {
         return core.hurry(session, view, at: now)
     }
 
-    /// Where sessions stand, by name.
+    /// The status of sessions, by name.
     func list(_ request: ArchiveList) throws -> ArchiveList.Reply {
         let limit = request.limit ?? ArchiveList.maximumLimit
         guard (1...ArchiveList.maximumLimit).contains(limit) else {

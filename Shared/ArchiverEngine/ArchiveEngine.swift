@@ -12,10 +12,10 @@ import ServiceKit
 import Upload
 import ZeroMQ
 
-/// Runs an archiver: tells `Deliveries` what happens and when, carries out what it asks for, and answers requests.
+/// Runs an archiver: passes events with their time to `Deliveries`, carries out its effects, and answers requests.
 ///
-/// On a thread of its own, since it waits for the disk; archives are made and uploaded on others. Its work is in extensions:
-/// what is to be done (`+effects`), what is asked (`+requests`), what it counts (`+metrics`).
+/// Has its own thread, since it blocks on disk access; archives are made and uploaded on other threads. The extensions cover
+/// effects (`+effects`), requests (`+requests`) and metrics (`+metrics`).
 actor ArchiveEngine: Engine {
     let thread: SocketThread
     let runtime: Runtime<Deliveries.Effect, Queue>
@@ -27,9 +27,9 @@ actor ArchiveEngine: Engine {
     let uploader: Uploader?
     let logManager: LogManagerClient
     let listener: Listener
-    /// Whose report to health says that a certificate is not valid now.
+    /// The key of the health report about certificates that are not valid now.
     static let certificateDates = "certificateDates"
-    /// Of the sessions that are being worked on.
+    /// The claims of the sessions being worked on.
     var claims: [SessionIdentifier: DirectoryLock] = [:]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -58,28 +58,26 @@ actor ArchiveEngine: Engine {
         }
     }
 
-    /// Begins to look for sessions.
     func begin() {
         core.begin(at: now)
         perform()
     }
 
-    /// What is under way at its end is interrupted: it continues, or begins anew, at the next start.
+    /// Runs until the program stops. Work in progress is then interrupted, and continues or starts over at the next start.
     func run() async throws {
-        // An archiver that ends leaves no claims.
+        // Releases all claims at the end.
         defer { claims = [:] }
         try await serve(
             { try await self.listener.forEachBatch { await self.take($0) } },
             { try await self.listener.onReconnect { await self.scan() } })
     }
 
-    /// Looks at all sessions.
     private func scan() {
         core.scan(at: now)
         perform()
     }
 
-    /// Takes events of recorders.
+    /// Takes recorder events.
     private func take(_ batch: MessageBatch) {
         forEachEvent(in: batch) { frames, _, _ in
             let event = try frames.decode(RecordingEvent.self)

@@ -4,11 +4,11 @@ package import Messages
 import ServiceKit
 import SystemPackage
 
-/// What an archive is to be like, as people type it.
+/// The options of an archive, as a user enters them.
 package struct ArchiveSettings: SettingGroup {
     package static let title = "Archives"
 
-    /// Without certificates, archives are plain.
+    /// Without certificates, archives are not encrypted.
     @Setting("Encrypt to the certificates in this file; may be repeated.", valueName: "file")
     private var certificate: [FilePath] = []
 
@@ -40,7 +40,7 @@ package struct ArchiveSettings: SettingGroup {
     }
 
     /// Reads the certificates.
-    /// - Parameter date: when they must be valid; nil if that is checked later.
+    /// - Parameter date: when they must be valid; nil if validity is checked later.
     package func recipients(at date: WallTime?) throws(ArchiveError) -> [Certificate] {
         var recipients: [Certificate] = []
         for path in certificate { recipients += try Certificate.read(path, at: date) }

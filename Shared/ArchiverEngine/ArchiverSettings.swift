@@ -6,7 +6,7 @@ import Recording
 package import ServiceKit
 package import Upload
 
-/// What the archiver reads besides `ServiceSettings`.
+/// The archiver's settings in addition to `ServiceSettings`.
 package struct ArchiverSettings: SettingGroup {
     @Setting(listeningTo: .recorder, "Subscribe to this recorder; may be repeated.")
     var subscribe: [Endpoint]
@@ -28,18 +28,16 @@ package struct ArchiverSettings: SettingGroup {
 
     @Setting(
         "Look for finished sessions this often.", accepting: { $0 >= .seconds(1) },
-        otherwise: "1s or more, it looks at every session")
+        otherwise: "1s or more: it looks at every session each time")
     var rescanInterval = TimeSpan.seconds(300)
 
-    /// For whom archives are encrypted.
+    /// The certificates to which archives are encrypted.
     private(set) var recipients: [Certificate] = []
 
     package init() {}
 
-    /// What archives are to be like.
     var choices: ArchiveChoices { archives.choices }
 
-    /// What is done with archives.
     var policy: ArchivePolicy {
         ArchivePolicy(
             uploads: uploads.isOn, encrypts: !recipients.isEmpty, archivesCancelled: archiveCancelled,
@@ -47,7 +45,8 @@ package struct ArchiverSettings: SettingGroup {
             keepRecordings: keepRecordings)
     }
 
-    /// Reads the certificates. One that has expired stops no upload or removal, so dates are checked when an archive is made.
+    /// Reads the certificates. Their dates are checked only when an archive is made, so that an expired one does not stop uploads
+    /// or removals.
     /// - Throws: `ServiceError` (bad configuration).
     package mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
         try uploads.complete(reading: reader)
@@ -58,7 +57,7 @@ package struct ArchiverSettings: SettingGroup {
         }
     }
 
-    /// Refuses certificates that are not valid at a date.
+    /// Rejects certificates that are not valid at a date.
     /// - Throws: `ServiceError` (bad configuration).
     package func checkCertificates(at date: WallTime) throws(ServiceError) {
         do throws(ArchiveError) {

@@ -4,11 +4,11 @@ import Messages
 import ServiceKit
 import ZeroMQ
 
-/// Asks log-manager to mark and remove log files.
+/// Sends requests to log-manager to mark and remove stream files.
 struct LogManagerClient {
-    /// How long an answer may take: marks of a batch wait for the disk a few times.
+    /// The timeout for marking a batch, which waits for the disk several times.
     private static let markLimit = Duration.seconds(10)
-    /// The same where files are removed.
+    /// The timeout for removing files.
     private static let removalLimit = Duration.seconds(30)
 
     private let endpoint: String

@@ -2,7 +2,6 @@ import MessageBus
 import Messages
 
 extension RequestRouter {
-    /// The methods of the archiver.
     init(_ engine: ArchiveEngine) {
         self.init()
         on(ArchiveCreate.self) { try await engine.create($0) }

@@ -3,8 +3,8 @@ import Runtime
 package import ServiceKit
 
 extension RunningService {
-    /// An archiver, which looks for finished sessions once it runs.
-    /// - Throws: `ServiceError` for a receiver that can't be used.
+    /// An archiver, which looks for finished sessions while it runs.
+    /// - Throws: `ServiceError` if the receiver is unusable.
     package static func archiver(_ settings: ArchiverSettings, on host: ServiceHost) async throws -> RunningService {
         let engine = try await ArchiveEngine(settings: settings, on: host)
         await engine.begin()

@@ -1,7 +1,7 @@
 #include "CCommit.h"
 #include <stddef.h>
 
-// In C, because SwiftPM hands definitions with values to C alone.
+// In C, because SwiftPM passes definitions with values only to C.
 #ifndef HOLDFAST_COMMIT
 #define HOLDFAST_COMMIT NULL
 #endif

@@ -1,5 +1,5 @@
-// Puts the files of the console's page into the program: the compiler reads them, and reads them again when they change.
-// Each has an array and a line in the table; a test looks whether one is missing.
+// Embeds the files of the console's page. The compiler reads them again when they change. Each file has an array and an entry in
+// the table; a test checks that none is missing.
 
 #include "pages.h"
 

@@ -1,13 +1,13 @@
 #ifndef HOLDFAST_CCURL_SHIM_H
 #define HOLDFAST_CCURL_SHIM_H
 
-// The checks are macros around the variadic functions; each of ours says its type. What is deprecated is what older
-// libraries have in place of what newer ones offer.
+// The type checks are macros around the variadic functions; each function here has a fixed type. Deprecated options are used for
+// older libraries that lack their replacements.
 #define CURL_DISABLE_TYPECHECK 1
 #define CURL_DISABLE_DEPRECATION 1
 #include <curl/curl.h>
 
-// curl_easy_setopt(3) and curl_easy_getinfo(3) are variadic, which Swift can't call.
+// curl_easy_setopt(3) and curl_easy_getinfo(3) are variadic, so Swift cannot call them.
 
 static inline CURLcode holdfast_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/// What the program tells its guard. A write of it to a pipe is whole or none (PIPE_BUF).
+/// A command to the guard. Writing one to a pipe is atomic (PIPE_BUF).
 struct command {
     int64_t deadline;
     int32_t signal;
@@ -21,9 +21,9 @@ struct command {
 
 enum { control_descriptor = 3, not_started = 127, deadline_passed = 124 };
 
-/// The guard is a fork of a program with threads: it calls only what signal-safety(7) lists, and system calls.
+/// The guard is a fork of a program with threads, so it calls only functions from signal-safety(7) and system calls.
 static void set_timer(int timer, int64_t deadline) {
-    // Zero would switch it off.
+    // Zero would disarm the timer.
     if (deadline <= 0) deadline = 1;
     struct itimerspec time = {.it_value = {deadline / 1000000000, deadline % 1000000000}};
     timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
@@ -43,7 +43,7 @@ static pid_t start(const char *path, char *const arguments[], char *const enviro
     if (program != 0) return program;
     reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // The guard may have ended before that.
+    // The guard may have ended before the call of prctl.
     if (getppid() != guard) _exit(not_started);
     syscall(SYS_close_range, control_descriptor, ~0U, 0);
     execve(path, arguments, environment);
@@ -58,11 +58,11 @@ static int exit_code(pid_t program) {
 
 static void guard(
     int control, const char *path, char *const arguments[], char *const environment[], int64_t deadline) {
-    // Nothing of the program's is held open: what it listens on is free when it ends.
+    // Closes all other descriptors of the program, so that its listening addresses become free when it ends.
     if (control != control_descriptor) dup2(control, control_descriptor);
     fcntl(control_descriptor, F_SETFD, FD_CLOEXEC);
     syscall(SYS_close_range, control_descriptor + 1, ~0U, 0);
-    // Ctrl-C at a terminal is for the program that decides.
+    // Ctrl-C at a terminal must reach only the program that controls the guard.
     setpgid(0, 0);
     reset_signals();
     signal(SIGTERM, SIG_IGN);
@@ -89,7 +89,7 @@ static void guard(
         if (events[2].revents != 0) _exit(exit_code(program));
         if (events[1].revents != 0) {
             kill(program, SIGKILL);
-            // It is over; what is left is to wait for that.
+            // After the kill, only the program's end remains to be awaited.
             events[1].fd = -1;
         }
         if (events[0].revents == 0) continue;
@@ -109,7 +109,7 @@ pid_t holdfast_guard_start(
     const char *path, char *const arguments[], char *const environment[], int64_t deadline, int *control) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return -1;
-    // No signal handler of the program must run in the guard.
+    // Signal handlers of the program must not run in the guard.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -131,7 +131,7 @@ pid_t holdfast_guard_start(
 }
 
 static bool send_command(int control, struct command command) {
-    // A guard that has ended makes this fail rather than raise SIGPIPE: the programs ignore that signal.
+    // If the guard has ended, this fails without a signal: the programs ignore SIGPIPE.
     ssize_t count;
     do count = write(control, &command, sizeof command);
     while (count < 0 && errno == EINTR);

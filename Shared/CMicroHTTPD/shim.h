@@ -9,20 +9,21 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-// What Swift can't call (variadic functions), and what it would see under other names from one version of the library to
-// the next (enumerations).
+// Wrappers for functions that Swift cannot call (variadic ones), and for enumerations that Swift imports under different names
+// depending on the library's version.
 
-/// What is done with connections and requests. Kept as long as the daemon runs.
+/// Handlers for connections and requests. Must stay valid while the daemon runs.
 struct holdfast_http_handlers {
     void *context;
-    /// Called with a request's header (`stage` 0), with each part of its body (1), and when it is complete or continues after it
-    /// was suspended (2). Returns 0 where the connection is to end.
+    /// Called with a request's header (`stage` 0), with each part of its body (1), and when it is complete or continues after a
+    /// suspension (2). Returns 0 to end the connection.
     int (*request)(
         void *context, struct MHD_Connection *connection, const char *path, const char *method, int stage,
         const void *bytes, size_t length);
     /// Called when a connection is made, and when it has ended.
     void (*note)(void *context, struct MHD_Connection *connection, int is_there);
-    /// Called with a connection's socket once it speaks another protocol, and with what came in of that already. NULL where none does.
+    /// Called with a connection's socket after a protocol upgrade, and with bytes already received in the new protocol. NULL if
+    /// upgrades are not used.
     void (*upgraded)(
         void *context, struct MHD_Connection *connection, const void *bytes, size_t length, int socket,
         struct MHD_UpgradeResponseHandle *handle);
@@ -36,12 +37,12 @@ static void holdfast_http_upgraded(
     handlers->upgraded(handlers->context, connection, bytes, length, socket, handle);
 }
 
-/// The response after which a connection speaks another protocol.
+/// The response that upgrades a connection to another protocol.
 static inline struct MHD_Response *holdfast_http_upgrade(struct holdfast_http_handlers *handlers) {
     return MHD_create_response_for_upgrade(holdfast_http_upgraded, handlers);
 }
 
-/// Closes a connection that speaks another protocol, with its socket.
+/// Closes an upgraded connection and its socket.
 static inline void holdfast_http_close(struct MHD_UpgradeResponseHandle *handle) {
     MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
 }
@@ -65,13 +66,13 @@ static void holdfast_http_note(
     handlers->note(handlers->context, connection, code == MHD_CONNECTION_NOTIFY_STARTED);
 }
 
-/// What a daemon speaks TLS with: TLS 1.2 and 1.3, with forward secrecy and authenticated encryption alone.
+/// A daemon's TLS settings: TLS 1.2 and 1.3, only with forward secrecy and authenticated encryption.
 static const char holdfast_tls_priorities[] =
     "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:"
     "+CHACHA20-POLY1305:-MAC-ALL:+AEAD:%SERVER_PRECEDENCE";
 
-/// A daemon without a thread of its own, on a socket that listens already, which it takes over: let it run whenever its
-/// epoll descriptor can be read. `certificate` and `key` are PEM; both NULL for plain HTTP.
+/// Starts a daemon without its own thread and takes over a listening socket. Run the daemon whenever its epoll descriptor is
+/// readable. `certificate` and `key` are PEM; both NULL for plain HTTP.
 static inline struct MHD_Daemon *holdfast_http_start(
     int listener, unsigned int connections, size_t memory, const char *certificate, const char *key,
     struct holdfast_http_handlers *handlers) {
@@ -83,7 +84,7 @@ static inline struct MHD_Daemon *holdfast_http_start(
     if (certificate == NULL) tls[0].option = MHD_OPTION_END;
     errno = 0;
     return MHD_start_daemon(
-        // Over TLS, what speaks another protocol would be forwarded in records of four bytes.
+        // Over TLS, upgraded connections would be forwarded in records of four bytes.
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (certificate == NULL ? MHD_ALLOW_UPGRADE : MHD_USE_TLS), 0, NULL, NULL,
         holdfast_http_request, handlers,
         MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, connections,
@@ -96,8 +97,8 @@ static inline int holdfast_http_descriptor(struct MHD_Daemon *daemon) {
     return info == NULL ? -1 : info->epoll_fd;
 }
 
-/// A descriptor that can be read when the daemon's can, and after `holdfast_http_wake` of `waker`: to continue a suspended connection
-/// says nothing to the daemon's own. `waker` is made. -1 and errno where there are no descriptors left.
+/// A descriptor that is readable when the daemon's is, and after `holdfast_http_wake` of `waker`, since resuming a suspended
+/// connection does not make the daemon's own readable. Creates `waker`. Returns -1 with errno if there are no descriptors left.
 static inline int holdfast_http_waking_descriptor(struct MHD_Daemon *daemon, int *waker) {
     *waker = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     int both = epoll_create1(EPOLL_CLOEXEC);
@@ -112,7 +113,8 @@ static inline int holdfast_http_waking_descriptor(struct MHD_Daemon *daemon, int
     return -1;
 }
 
-/// Has the descriptor readable also when a socket can be read or written, as is wanted. -1 and errno where it can't.
+/// Makes the descriptor readable also when a socket is ready to read or write, as requested. `is_new` is 0 to change an existing
+/// watch. Returns -1 with errno on failure.
 static inline int holdfast_http_watch(int both, int socket, int is_new, int reads, int writes) {
     struct epoll_event event = {.events = (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0)};
     return epoll_ctl(both, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
@@ -131,7 +133,7 @@ static inline int holdfast_http_socket(struct MHD_Connection *connection) {
     return info == NULL ? -1 : info->connect_fd;
 }
 
-/// Writes the address of a connection's other end, without its port; an empty text where it has none.
+/// Writes the address of a connection's peer without its port; an empty text if there is none.
 static inline void holdfast_http_peer(struct MHD_Connection *connection, char *text, size_t room) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -142,7 +144,7 @@ static inline void holdfast_http_peer(struct MHD_Connection *connection, char *t
 
 static inline void holdfast_http_run(struct MHD_Daemon *daemon) { MHD_run(daemon); }
 
-/// Milliseconds until the daemon must run at the latest; -1 where it need not.
+/// Milliseconds until the daemon must run at the latest; -1 if there is no limit.
 static inline long long holdfast_http_timeout(struct MHD_Daemon *daemon) {
     MHD_UNSIGNED_LONG_LONG timeout = 0;
     return MHD_get_timeout(daemon, &timeout) == MHD_YES ? (long long)timeout : -1;
@@ -153,13 +155,14 @@ static inline const char *holdfast_http_header(struct MHD_Connection *connection
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/// The value of a name after the path's `?`, or NULL.
+/// The value of a query argument, or NULL.
 static inline const char *holdfast_http_argument(struct MHD_Connection *connection, const char *name) {
     return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/// A response of so many bytes, -1 for without end: `read` moves what there is into a buffer. Where there is nothing it suspends
-/// the connection and returns 0; it returns -2 for an error. `end` is called once the response is no longer used.
+/// A response of `length` bytes, or of unlimited length if it is -1. `read` copies available bytes into a buffer; if there are
+/// none, it suspends the connection and returns 0. It returns -2 for an error. `end` is called when the response is no longer
+/// used.
 static inline struct MHD_Response *holdfast_http_feed(
     long long length, size_t block, ssize_t (*read)(void *feed, uint64_t place, char *buffer, size_t room), void *feed,
     void (*end)(void *feed)) {
@@ -176,7 +179,7 @@ static inline void holdfast_http_add_header(struct MHD_Response *response, const
     MHD_add_response_header(response, name, value);
 }
 
-/// Returns 0 where the response can't be sent.
+/// Returns 0 if the response cannot be sent.
 static inline int holdfast_http_queue(
     struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
     return MHD_queue_response(connection, status, response) == MHD_YES;

@@ -1,7 +1,8 @@
 #ifndef HOLDFAST_COPENSSL_SHIM_H
 #define HOLDFAST_COPENSSL_SHIM_H
 
-// OpenSSL 3 deprecates hashes whose state is a plain value. A stream's file is hashed in one, without an allocation for each copy.
+// OpenSSL 3 deprecates hashes whose state is a plain value. Stream files are hashed with them, because copying the state needs no
+// allocation.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include <openssl/bio.h>
@@ -17,7 +18,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-// What OpenSSL has as macros, which Swift can't see.
+// Wrappers for OpenSSL's macros, which Swift cannot see.
 
 static inline int holdfast_bio_flush(BIO *bio) { return BIO_flush(bio); }
 
@@ -25,11 +26,11 @@ static inline int holdfast_bio_reset(BIO *bio) { return BIO_reset(bio); }
 
 static inline long holdfast_bio_memory(BIO *bio, const char **bytes) { return BIO_get_mem_data(bio, bytes); }
 
-// Lets a memory BIO that is empty say that more may come (-1), or that nothing does (0).
+// Sets what an empty memory BIO returns: -1 if more bytes may come, 0 if none will.
 static inline void holdfast_bio_set_end(BIO *bio, int answer) { BIO_set_mem_eof_return(bio, answer); }
 
-// A BIO with a copy of these bytes, which a reset begins again. BIO_new_mem_buf goes on reading the caller's, and an array's may be
-// gone after the call.
+// A BIO with a copy of these bytes, which can be reset to the beginning. BIO_new_mem_buf would keep reading the caller's bytes,
+// and those of an array may be gone after the call.
 static inline BIO *holdfast_bio_copy(const void *bytes, int count) {
     BIO *bio = BIO_new(BIO_s_mem());
     if (bio == NULL) return NULL;

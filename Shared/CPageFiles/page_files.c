@@ -1,2 +1,2 @@
-// A target needs a file that is compiled.
+// A SwiftPM target needs a source file to compile.
 #include "page_files.h"

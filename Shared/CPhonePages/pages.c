@@ -1,4 +1,4 @@
-// Puts the files of the page for phones into the program: the compiler reads them, and reads them again when they change.
+// Embeds the files of the page for phones. The compiler reads them again when they change.
 
 #include "phone_pages.h"
 

@@ -11,7 +11,7 @@
 #include <sys/timerfd.h>
 #include <zmq.h>
 
-// pthread_setname_np(3) is declared for _GNU_SOURCE only, which Swift's Glibc module does not define.
+// pthread_setname_np(3) is declared only with _GNU_SOURCE, which Swift's Glibc module does not define.
 static inline void holdfast_set_thread_name(const char *name) {
     pthread_setname_np(pthread_self(), name);
 }

@@ -1,9 +1,9 @@
 import CISAL
 
-/// Compresses bytes into one raw deflate stream (RFC 1951), piece by piece: fifteen times as fast as zlib's usual level,
-/// and a few hundredths larger.
+/// Compresses bytes into one raw deflate stream (RFC 1951), piece by piece: fifteen times as fast as zlib's usual level, with
+/// output a few percent larger.
 ///
-/// The same pieces give the same stream, on the same kind of processor. Confined to one thread.
+/// The same pieces give the same stream on the same kind of processor. Confined to one thread.
 package final class Deflater {
     private static let pieceSize = 256 << 10
 
@@ -21,7 +21,6 @@ package final class Deflater {
         output.deallocate()
     }
 
-    /// Begins a new stream.
     package func reset() {
         holdfast_deflate_reset(stream)
     }
@@ -29,8 +28,8 @@ package final class Deflater {
     /// Compresses the next bytes.
     ///
     /// - Parameters:
-    ///   - isLast: whether the stream ends with them.
-    ///   - body: gets what is ready, which it must not keep.
+    ///   - isLast: whether the stream ends with these bytes.
+    ///   - body: receives compressed bytes, which are valid only during the call.
     package func compress<Failure: Error>(
         _ bytes: UnsafeRawBufferPointer, isLast: Bool,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void

@@ -1,11 +1,11 @@
 import CISAL
 
-/// Memory that was used and is free, which malloc keeps.
+/// Control of freed memory that malloc keeps.
 package enum FreedMemory {
-    /// Has large blocks go back to the system when they are free, as they do at first (mallopt(3), "dynamic mmap
+    /// Makes malloc return large blocks to the system when they are freed, as it does initially (mallopt(3), "dynamic mmap
     /// threshold").
     package static func returnLargeBlocks() { mallopt(M_MMAP_THRESHOLD, 1 << 20) }
 
-    /// Gives back what is free now.
+    /// Returns currently free memory to the system.
     package static func trim() { malloc_trim(0) }
 }

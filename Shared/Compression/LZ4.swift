@@ -1,29 +1,28 @@
-/// The LZ4 frame format (lz4_Frame_format.md 1.6.4) with independent blocks of up to 4 MB: cheap to write, and every reader of MCAP
-/// has it.
+/// The LZ4 frame format (lz4_Frame_format.md 1.6.4) with independent blocks of up to 4 MB: fast to write, and supported by every
+/// MCAP reader.
 package struct LZ4 {
     private static let blockSize = 4 << 20
-    /// Version 1, independent blocks without checksums; 4 MB at most; and the checksum of these two bytes.
+    /// Version 1, independent blocks without checksums, 4 MB at most, and the checksum of these two bytes.
     private static let header: [UInt8] = [0x04, 0x22, 0x4D, 0x18, 0x60, 0x70, 0x73]
-    /// Few literals are copied as so many bytes at once: what lies behind them is overwritten later.
+    /// Short literals are copied as this many bytes at once; later output overwrites the excess.
     private static let roundedCopy = 16
-    /// A hash has so many bits: its table stays in the processor's first cache. 15 bits make exports a tenth smaller, and take twice as long.
+    /// The number of bits in a hash: the table fits into the processor's first cache. 15 bits make exports a tenth smaller, and
+    /// take twice as long.
     private static let hashBits: UInt64 = 12
 
-    /// Where five bytes with a hash stood last in a block, counted from 1; 0 for nowhere.
+    /// The last position in the block of five bytes with a hash, counted from 1; 0 for none.
     private var table = [UInt32](repeating: 0, count: 1 << Int(hashBits))
 
     package init() {}
 
-    /// The most room that a frame takes.
+    /// The maximum size of a frame, in bytes.
     package static func maximumSize(of count: Int) -> Int {
         let blocks = (count + blockSize - 1) / blockSize
         return header.count + blocks * 20 + count + count / 255 + 4 + roundedCopy
     }
 
-    /// Writes a frame.
-    ///
-    /// - Parameter destination: `maximumSize` bytes.
-    /// - Returns: how many bytes the frame has.
+    /// - Parameter destination: must have room for `maximumSize` bytes.
+    /// - Returns: the size of the frame, in bytes.
     package mutating func compress(_ source: UnsafeRawBufferPointer, to destination: UnsafeMutableRawPointer) -> Int {
         var end = destination
         for byte in Self.header { Self.put(byte, at: &end) }
@@ -37,7 +36,7 @@ package struct LZ4 {
                 size.storeBytes(of: UInt32(count).littleEndian, as: UInt32.self)
                 end += count
             } else {
-                // What does not become smaller is stored; the top bit says so.
+                // A block that does not become smaller is stored uncompressed, marked by the top bit.
                 size.storeBytes(of: (UInt32(block.count) | 1 << 31).littleEndian, as: UInt32.self)
                 if let base = block.baseAddress { end.copyMemory(from: base, byteCount: block.count) }
                 end += block.count
@@ -48,14 +47,14 @@ package struct LZ4 {
         return end + 4 - destination
     }
 
-    /// Writes a block: literals and matches, the first one found.
+    /// Writes a block of literals and matches, using the first match found.
     private mutating func compressBlock(
         _ source: UnsafeRawBufferPointer, to destination: UnsafeMutableRawPointer
     ) -> Int {
         guard let base = source.baseAddress else { return 0 }
         var end = destination
         var anchor = 0
-        // The last match begins twelve bytes before the end at the latest, and the last five are literals.
+        // The last match must begin at least twelve bytes before the end, and the last five bytes are literals.
         let lastMatch = source.count - 12
         let matchLimit = source.count - 5
         if lastMatch > 0 {
@@ -71,7 +70,7 @@ package struct LZ4 {
                     guard candidate >= 0, place &- candidate <= 65_535,
                         UInt32(littleEndian: base.loadUnaligned(fromByteOffset: candidate, as: UInt32.self)) == word
                     else {
-                        // Where nothing matches for long, ever fewer places are tried.
+                        // After a long run without matches, fewer positions are tried.
                         place &+= 1 &+ (place &- anchor) >> 6
                         continue
                     }

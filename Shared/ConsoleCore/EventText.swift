@@ -1,20 +1,20 @@
 package import Messages
 
-/// Writes Server-Sent Events. Each has one line of JSON, so nothing that a program publishes can begin an event of its own.
+/// Writes Server-Sent Events. Each has one line of JSON, so no published text can begin an event of its own.
 package enum EventText {
-    /// Samples were left out for a viewer.
+    /// Reports that samples were left out for a viewer.
     package static func behind(samples: Int) -> [UInt8] { event("behind", Array(#"{"samples":\#(samples)}"#.utf8)) }
 
-    /// What a viewer may do.
+    /// Reports the viewer's roles.
     package static func roles(_ role: Role) -> [UInt8] {
         let names = Role.allCases.filter { $0 <= role }.map { "\"\($0.rawValue)\"" }
         return event("roles", Array("[\(names.joined(separator: ","))]".utf8))
     }
 
-    /// How things are.
+    /// Reports the current state.
     package static func state(_ body: [UInt8]) -> [UInt8] { event("state", body) }
 
-    /// What a program published, as it is.
+    /// Passes on a published event.
     /// - Parameter body: valid JSON.
     package static func bus(schema: String, _ body: UnsafeRawBufferPointer) -> [UInt8] {
         var buffer = ByteBuffer(capacity: body.count + 64)
@@ -35,7 +35,7 @@ package enum EventText {
         return bytes
     }
 
-    /// Between the parts of JSON an end of line is as good as a blank; within its texts there is none.
+    /// Between JSON tokens, a line break can be replaced by a space; inside strings there is none.
     @inline(__always)
     static func oneLine(_ byte: UInt8) -> UInt8 {
         byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") ? UInt8(ascii: " ") : byte
@@ -43,7 +43,7 @@ package enum EventText {
 }
 
 extension ByteBuffer {
-    /// Appends seconds since the start of 1970, to the microsecond.
+    /// Appends seconds since 1970, to the microsecond.
     mutating func append(unixTime nanoseconds: Int64) {
         let microseconds = nanoseconds / 1_000
         if microseconds < 0 { append(UInt8(ascii: "-")) }
@@ -59,12 +59,12 @@ extension ByteBuffer {
         }
     }
 
-    /// The same; null for none.
+    /// Appends a time like `append(unixTime:)`, or null.
     mutating func append(time nanoseconds: Int64?) {
         if let nanoseconds { append(unixTime: nanoseconds) } else { append(utf8: "null") }
     }
 
-    /// Appends a number as JSON; null for what JSON has no number for.
+    /// Appends a number as JSON; null if JSON can't represent it.
     mutating func append(numberOrNull number: Double) {
         if number.isFinite { append(text: number) } else { append(utf8: "null") }
     }

@@ -1,7 +1,7 @@
 import Export
 import Messages
 
-/// A stream as Foxglove has it: a topic, with the schema of its messages.
+/// A stream as a Foxglove channel: a topic with the schema of its messages.
 struct FoxgloveChannel: Hashable {
     enum Kind: Hashable {
         case json
@@ -20,7 +20,7 @@ struct FoxgloveChannel: Hashable {
     var id: UInt32
     let stream: StreamName
     let kind: Kind
-    /// What is advertised, but for the number.
+    /// Advertised together with the number.
     let topic: String
     let schema: String
 
@@ -51,7 +51,7 @@ struct FoxgloveChannel: Hashable {
         }
     }
 
-    /// A name as ROS has it: letters, digits and underscores.
+    /// A valid ROS name: letters, digits and underscores.
     private static func rosName(_ text: String) -> String {
         let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first?.isNumber == true ? "_" + name : name
@@ -71,7 +71,7 @@ struct FoxgloveChannel: Hashable {
     }
 }
 
-/// What Foxglove can have done: each is a method of the bus.
+/// The services offered to Foxglove; each is a method of the bus.
 enum FoxgloveService: UInt32, CaseIterable {
     case start = 1
     case stop
@@ -90,7 +90,7 @@ enum FoxgloveService: UInt32, CaseIterable {
         var type: String
         var request: Part
         var response: Part
-        // What older viewers want to see.
+        // Older viewers require these.
         var requestSchema = ""
         var responseSchema = ""
     }

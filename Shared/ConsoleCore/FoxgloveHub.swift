@@ -1,9 +1,9 @@
 import Messages
 import WebServer
 
-/// Foxglove's clients: which channels there are, who subscribed to what, and what each is answered. A pure value.
+/// The Foxglove clients: available channels, subscriptions, and replies to messages. A pure value.
 struct FoxgloveHub {
-    /// Subscriptions of a client.
+    /// Limit of subscriptions for each client.
     private static let maximumSubscriptions = 20_000
 
     private struct Client {
@@ -13,7 +13,7 @@ struct FoxgloveHub {
         var wantsParameters = false
     }
 
-    /// What a stream's channels follow from.
+    /// Determines a stream's channels.
     private struct Shape: Equatable {
         var fields: [String]
         var types: [FieldType]?
@@ -25,7 +25,7 @@ struct FoxgloveHub {
     private var byStream: [StreamName: [FoxgloveChannel]] = [:]
     private var shapes: [StreamName: Shape] = [:]
     private var lastChannel: UInt32 = 0
-    /// How many subscriptions a stream has.
+    /// The number of subscriptions, by stream.
     private(set) var subscribers: [StreamName: Int] = [:]
 
     var count: Int { clients.count }
@@ -34,8 +34,8 @@ struct FoxgloveHub {
 
     // MARK: Channels
 
-    /// Notes what a publisher says of a stream.
-    /// - Returns: the messages for clients; none if nothing is new.
+    /// Takes a description of a stream.
+    /// - Returns: the messages to send to clients; nil if nothing changed.
     mutating func describe(_ stream: StreamDescription) -> (frames: [UInt8], clients: [Int])? {
         let shape = Shape(fields: stream.fields, types: stream.types, unit: stream.unit)
         guard shapes[stream.name] != shape else { return nil }
@@ -64,7 +64,7 @@ struct FoxgloveHub {
     // MARK: Clients
 
     /// Adds a client.
-    /// - Returns: its first messages.
+    /// - Returns: the first messages to send.
     mutating func join(_ number: Int, as role: Role, session: String) -> [UInt8] {
         clients[number] = Client(mayCommand: role >= .command)
         let all = channels.values.sorted { $0.id < $1.id }
@@ -86,27 +86,27 @@ struct FoxgloveHub {
         if subscribers[channel.stream] == 0 { subscribers[channel.stream] = nil }
     }
 
-    /// What a client's message leads to.
+    /// The consequence of a client's message.
     enum Outcome {
-        /// Sends the client this.
+        /// Send these frames to the client.
         case tell([UInt8])
-        /// Sends the client the parameters that it names, or all if it names none.
+        /// Send the named parameters to the client, or all if none are named.
         case tellParameters([String], id: String?)
-        /// Asks a program, and sends the client its reply.
+        /// Send a request to a program, and its reply to the client.
         case ask(FoxgloveRequest)
     }
 
-    /// Takes a message of a client.
+    /// Takes a message from a client.
     mutating func take(_ message: WebSocketReader.Message, of number: Int) -> [Outcome] {
         switch message {
         case .text(let text):
             guard let command = try? WireCoding.decode(FoxgloveText.Command.self, from: text) else {
-                return [.tell(FoxgloveText.error("this is no message of foxglove.sdk.v1"))]
+                return [.tell(FoxgloveText.error("this is not a message of foxglove.sdk.v1"))]
             }
             return take(command, of: number)
         case .binary(let bytes):
             guard let request = FoxgloveText.request(bytes) else {
-                return [.tell(FoxgloveText.error("this is no request to a service, in JSON"))]
+                return [.tell(FoxgloveText.error("this is not a service request in JSON"))]
             }
             guard let service = FoxgloveService(rawValue: request.service) else {
                 return [
@@ -155,7 +155,7 @@ struct FoxgloveHub {
             }
         case "subscribeParameterUpdates":
             clients[number]?.wantsParameters = true
-            // What changed since the client asked for them would be missed otherwise.
+            // Otherwise the client would miss changes since it requested the parameters.
             return [.tellParameters(command.parameterNames ?? [], id: nil)]
         case "unsubscribeParameterUpdates":
             clients[number]?.wantsParameters = false
@@ -164,7 +164,7 @@ struct FoxgloveHub {
         }
     }
 
-    /// What setting a parameter asks for.
+    /// The request that setting a parameter stands for.
     private static func request(_ parameter: FoxgloveParameter) -> (String, [UInt8])? {
         switch (parameter.name, parameter.value) {
         case (FoxgloveParameter.running, .boolean(true)): (RecordingStart.method, Array("{}".utf8))
@@ -175,7 +175,7 @@ struct FoxgloveHub {
         }
     }
 
-    /// Parameters as they are.
+    /// The current parameters.
     static func parameters(_ names: [String], running: [String]) -> [FoxgloveParameter] {
         [
             FoxgloveParameter(name: FoxgloveParameter.running, value: .boolean(!running.isEmpty)),
@@ -186,7 +186,7 @@ struct FoxgloveHub {
 
     // MARK: Samples
 
-    /// What each subscription of a stream gets of its samples.
+    /// The frames that each subscription of a stream receives.
     func frames(
         of stream: StreamName, _ messages: borrowing StreamMessages
     ) -> [(client: Int, frames: [UInt8], samples: Int)] {
@@ -204,9 +204,9 @@ struct FoxgloveHub {
     }
 }
 
-/// What a client of Foxglove asks a program for.
+/// A Foxglove client's request for a program.
 package struct FoxgloveRequest: Sendable {
-    /// How the answer reaches the client.
+    /// The form of the reply to the client.
     package enum Answer: Sendable {
         case service(UInt32, call: UInt32)
         case parameters(id: String?)
@@ -217,13 +217,13 @@ package struct FoxgloveRequest: Sendable {
     package let params: [UInt8]
     package let answer: Answer
 
-    /// The parameters as the program wants them: all streams if it names none, and the session that runs.
-    /// - Throws: `RequestError` for what is no object, or if it is not clear which session is meant.
+    /// The request's parameters, with defaults: all streams if none are named, and the running session.
+    /// - Throws: `RequestError` if they are not an object, or if several sessions could be meant.
     package func completed(running: [String]) throws -> [UInt8] {
         guard
             case .object(var fields)? = try? WireCoding.decode(
                 JSONValue.self, from: params.isEmpty ? Array("{}".utf8) : params)
-        else { throw RequestError.notJSON("the request is no JSON object") }
+        else { throw RequestError.notJSON("the request is not a JSON object") }
         if method == RecordingStart.method {
             if fields["streams"] == nil { fields["streams"] = .array([.string("*")]) }
         } else if fields["session"] == nil {

@@ -3,13 +3,13 @@ import Messages
 import ServiceKit
 import WebServer
 
-/// Writes and reads what Foxglove's protocol has as JSON: `foxglove.sdk.v1`, and its predecessor `foxglove.websocket.v1`, which says
-/// the same of all that is used here.
+/// Writes and reads the JSON messages of Foxglove's protocol: `foxglove.sdk.v1`, and its predecessor `foxglove.websocket.v1`,
+/// which does not differ in what is used here.
 package enum FoxgloveText {
-    /// The subprotocols, the one that is wanted most first.
+    /// The subprotocols, in order of preference.
     package static let protocols = ["foxglove.sdk.v1", "foxglove.websocket.v1"]
 
-    /// What a client says.
+    /// A message from a client.
     struct Command: Decodable {
         struct Subscription: Decodable {
             var id: UInt32
@@ -69,7 +69,7 @@ package enum FoxgloveText {
     }
 
     private static func frame(_ value: some Encodable) -> [UInt8] {
-        // Texts and numbers can all be written.
+        // Texts and numbers can always be encoded.
         WebSocketFrame.text((try? WireCoding.encode(value)) ?? Array("{}".utf8))
     }
 
@@ -88,7 +88,7 @@ package enum FoxgloveText {
 
     static func advertiseServices() -> [UInt8] { frame(Services(services: FoxgloveService.allCases.map(\.wire))) }
 
-    /// Samples were left out for a client that is too slow.
+    /// Reports that samples were left out for a slow client.
     package static func behind(samples: Int) -> [UInt8] {
         frame(
             Status(
@@ -115,7 +115,7 @@ package enum FoxgloveText {
         return WebSocketFrame.binary(body + encoding + json)
     }
 
-    /// A request of a client: service, call, and its body.
+    /// Parses a client's service request: service, call, and body.
     static func request(_ message: [UInt8]) -> (service: UInt32, call: UInt32, body: [UInt8])? {
         func number(_ place: Int) -> UInt32 {
             message[place..<place + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
@@ -126,7 +126,7 @@ package enum FoxgloveText {
         return (number(1), number(5), Array(message[start...]))
     }
 
-    /// Messages of a stream as a subscription gets them, each a frame.
+    /// Messages of a stream for one subscription, each a frame.
     static func frames(_ batch: StreamMessages.Batch, at times: [Int64], subscription: UInt32) -> [UInt8] {
         var frames: [UInt8] = []
         frames.reserveCapacity(batch.bytes.count + 24 * batch.ends.count)
@@ -143,7 +143,7 @@ package enum FoxgloveText {
     }
 }
 
-/// A parameter as Foxglove has it.
+/// A parameter in Foxglove's form.
 struct FoxgloveParameter: Codable, Hashable {
     var name: String
     var value: JSONValue?

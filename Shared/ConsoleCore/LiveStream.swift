@@ -1,33 +1,33 @@
 import MessageBus
 import Messages
 
-/// A stream as viewers see it live: its samples until they are sent, and those that are missing.
+/// A stream as viewers see it live: samples that wait to be sent, and missing ones.
 ///
-/// Newer samples do not wait for missing ones, as they do where steps are counted: what is replayed is sent when it comes.
-/// Confined to the thread of its `LiveView`.
+/// Unlike for step counting, newer samples do not wait for missing ones: replayed samples are sent when they arrive. Confined to
+/// the thread of its `LiveView`.
 final class LiveStream {
-    /// Runs of missing samples that are remembered. If there are more, the oldest is lost for viewers.
+    /// How many runs of missing samples are remembered. Beyond that, viewers lose the oldest.
     private static let maximumGaps = 32
 
-    /// Samples that are missing.
+    /// A run of missing samples.
     private struct OpenGap {
         let whole: Range<Int>
         var missing: Range<Int>
-        /// Whether some were given up.
+        /// Whether some of the samples were given up.
         var isLossy = false
-        /// When the sample before was taken, and the one after, in nanoseconds since 1970.
+        /// When the samples before and after were taken, in nanoseconds since 1970.
         let from: Int64?
         let to: Int64?
     }
 
     let name: StreamName
-    /// Audiences that want it.
+    /// How many audiences want the stream.
     var audiences = 0
-    /// Whether a client of Foxglove is among them.
+    /// Whether a Foxglove client is among them.
     var isSubscribed = false
-    /// Whether its missing samples are being replayed.
+    /// Whether missing samples are being replayed.
     var isRecovering = false
-    /// When the publisher last described it, on the monotonic clock.
+    /// When the publisher last described the stream, on the monotonic clock.
     private(set) var heard: Int64
     private(set) var samplesSeen = 0
     private(set) var samplesLost = 0
@@ -35,22 +35,22 @@ final class LiveStream {
     private var reader = SampleBodyReader()
     private(set) var description: StreamDescription
     private var epoch: String?
-    /// The epoch, and the columns, as they stand in a body.
+    /// The epoch, and the columns, as they appear in a message body.
     private var epochToken: [UInt8] = []
     private var fieldsToken: [UInt8]?
     private var fields: [String] = []
     private var types: [FieldType]?
-    /// The sample that is expected next; nil before the first: what was before is not missing.
+    /// The next expected sample; nil before the first, because earlier samples are not missing.
     private var next: Int?
     private var lastTime: Int64?
     private var gaps: [OpenGap] = []
     private var pending: PendingSamples?
-    /// Samples that wait, as events.
+    /// Samples that wait to be sent, as events.
     private var events = ByteBuffer(capacity: 0)
     private var eventSamples = 0
-    /// Samples that wait, as messages for Foxglove.
+    /// Samples that wait to be sent, as messages for Foxglove.
     private var messages: StreamMessages?
-    /// Events about missing samples that are not sent yet.
+    /// Events about missing samples, not sent yet.
     private var gapEvents = ByteBuffer(capacity: 0)
 
     init(_ description: StreamDescription, at now: Moment) {
@@ -59,13 +59,12 @@ final class LiveStream {
         heard = now.monotonic
     }
 
-    /// Whether there is something to send.
     var hasNews: Bool { pending != nil || eventSamples > 0 || gapEvents.count > 0 || messages != nil }
 
-    /// Bytes that wait to be sent, about.
+    /// Approximate number of bytes that wait to be sent.
     var byteCount: Int { events.count + (pending?.byteCount ?? 0) + (messages?.byteCount ?? 0) }
 
-    /// Forgets its position, because it has no viewer any more.
+    /// Forgets the stream's position, because the last viewer has left.
     func leave() {
         next = nil
         lastTime = nil
@@ -77,9 +76,9 @@ final class LiveStream {
         gapEvents.removeAll()
     }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
-    /// Notes what the publisher says of it.
+    /// Takes a description from the publisher.
     /// - Returns: whether samples were found missing.
     func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         heard = now.monotonic
@@ -94,7 +93,7 @@ final class LiveStream {
 
     /// Takes a batch as it arrived.
     /// - Returns: whether samples were found missing.
-    /// - Throws: what can't be read; its samples are left out.
+    /// - Throws: `MessageError` if something can't be read; those samples are left out.
     func take(_ frames: EventFrames, at now: Moment) throws(MessageError) -> Bool {
         let body = try reader.read(frames.body)
         return try take(ReceivedBatch(body, frames.body, packed: frames.packed), at: now)
@@ -140,7 +139,7 @@ final class LiveStream {
         let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
         if token.isSame(as: epochToken) { return }
         seal()
-        // The publisher's next run: what is missing of the last one is gone with it.
+        // The publisher was restarted; missing samples of its last run are lost.
         while !gaps.isEmpty { giveUp(gaps[0].missing) }
         epoch = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         epochToken = Array(token)
@@ -170,7 +169,7 @@ final class LiveStream {
         if first + rows.count == next { lastTime = pending?.lastTime }
     }
 
-    /// Turns the samples that wait into an event: those that come next do not follow on them.
+    /// Closes the waiting samples into an event, because the next samples are not consecutive.
     private func seal() {
         guard let samples = pending else { return }
         pending = nil
@@ -178,7 +177,7 @@ final class LiveStream {
         samples.write(name, to: &events)
     }
 
-    // MARK: What is missing
+    // MARK: Missing samples
 
     private func miss(_ range: Range<Int>, from: Int64? = nil, until: Int64?) {
         if gaps.count == Self.maximumGaps { giveUp(gaps[0].missing) }
@@ -187,7 +186,7 @@ final class LiveStream {
         tell(of: gap, range, "open")
     }
 
-    /// What is to be replayed next; nil if nothing is missing.
+    /// The next samples to request from the publisher; nil if none are missing.
     func missing() -> MissingSamples? {
         guard let gap = gaps.first, let epoch else { return nil }
         return MissingSamples(
@@ -196,23 +195,23 @@ final class LiveStream {
                 count: gap.missing.count), at: description.replay)
     }
 
-    /// Takes the answer to a request for what is missing.
-    /// - Returns: what could not be read.
+    /// Takes the reply to a replay request.
+    /// - Returns: an error for the part that could not be read.
     func take(_ frames: ArraySlice<[UInt8]>, for request: SamplesReplay, at now: Moment) -> MessageError? {
         guard isMissing(request) else { return nil }
         var fault: MessageError?
-        // All that is thrown in there reaches the second closure.
+        // Everything thrown inside reaches the second closure.
         try? ReceivedBatch.forEach(inReplay: frames) { batch, _ in
             try takeReplayed(batch, at: now)
         } unreadable: {
             fault = $0
         }
-        // What is still missing there will not come: the publisher would answer the same.
+        // Samples that are still missing will not come: the publisher would reply the same again.
         if isMissing(request), let gap = gaps.first { giveUp(gap.missing) }
         return fault
     }
 
-    /// Gives up what a request asked for.
+    /// Gives up the samples of a replay request.
     func giveUp(_ request: SamplesReplay) {
         if isMissing(request), let gap = gaps.first { giveUp(gap.missing) }
     }
@@ -241,7 +240,7 @@ final class LiveStream {
         advance(to: range.upperBound)
     }
 
-    /// Notes that nothing of the first gap is missing before a sample.
+    /// Notes that no sample before `sequence` is missing from the first gap.
     private func advance(to sequence: Int) {
         let gap = gaps[0]
         gaps[0].missing = min(sequence, gap.missing.upperBound)..<gap.missing.upperBound
@@ -266,16 +265,16 @@ final class LiveStream {
         gapEvents.append(utf8: #","state":""# + state + "\"}\n\n")
     }
 
-    // MARK: What is sent
+    // MARK: Sent messages
 
-    /// Hands over the messages for Foxglove.
+    /// Removes and returns the messages for Foxglove.
     func takeMessages() -> StreamMessages? {
         guard messages != nil else { return nil }
         let taken = messages.take()
         return taken
     }
 
-    /// Hands over what waits: of missing samples, and the samples.
+    /// Removes and returns what waits: events about missing samples, and the samples.
     func takeNews() -> (gaps: [UInt8], samples: [UInt8], count: Int) {
         seal()
         defer {

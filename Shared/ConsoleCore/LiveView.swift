@@ -4,7 +4,7 @@ package import Messages
 package import ServiceKit
 package import WebServer
 
-/// What viewers of the console see live: which streams each wants, what of them is missing, and when what is sent.
+/// The live part of the console: which streams each viewer wants, which samples are missing, and when to send.
 ///
 /// It receives events with their time and returns effects. Samples that arrive within a twentieth of a second are sent together,
 /// encoded once for all viewers. Confined to one thread.
@@ -12,37 +12,36 @@ package final class LiveView: RecoveringCore {
     /// Work that the caller carries out.
     package enum Effect: CoreEffect {
         case notice(Notice)
-        /// Listen to samples of a topic, or no longer.
+        /// Subscribe to a topic's samples, or unsubscribe.
         case subscribe(String)
         case unsubscribe(String)
-        /// Have the missing samples of a stream replayed: `missing`, `take` and `giveUp` have more.
+        /// Start a replay of a stream's missing samples, with `missing`, `take` and `giveUp`.
         case recover(StreamName)
-        /// Ask the programs how they are, and hand the answer to `take(state:)`.
+        /// Request the state of the programs, and pass the reply to `take(state:)`.
         case lookAtState
-        /// Send to these viewers.
         case send(ViewerQueue.Chunk, to: [Int])
     }
 
-    /// Viewers who want the same.
+    /// Viewers who want the same streams.
     private struct Audience {
-        /// nil for all streams.
+        /// Nil for all streams.
         var streams: Set<StreamName>?
         var viewers: [Int]
 
         func wants(_ name: StreamName) -> Bool { streams?.contains(name) ?? true }
     }
 
-    /// Clients of Foxglove at the same time.
+    /// Limit of simultaneous Foxglove clients.
     package static let maximumClients = 16
-    /// Viewers at the same time.
+    /// Limit of simultaneous viewers.
     package static let maximumViewers = 64
-    /// Streams that a viewer may name.
+    /// Limit of streams that a viewer may name.
     package static let maximumNames = 1_000
-    /// Streams that are known: a stranger could publish under ever new names.
+    /// Limit of known streams: anybody could publish under ever new names.
     private static let maximumStreams = 10_000
-    /// What arrives within this time is sent together, in nanoseconds.
+    /// Events that arrive within this time, in nanoseconds, are sent together.
     package static let flushInterval: Int64 = 50_000_000
-    /// Samples of a stream that are sent at once, in bytes, although that time is not over.
+    /// Samples of a stream are sent before that time if they exceed this many bytes.
     private static let flushBytes = 256 << 10
     private static let stateInterval: Int64 = 1_000_000_000
 
@@ -50,30 +49,30 @@ package final class LiveView: RecoveringCore {
     private let topics = TopicTable<LiveStream>()
     private var descriptions = StreamDescriptions()
     private var streams: [StreamName: LiveStream] = [:]
-    /// Streams of which there is something to send.
+    /// Streams with something to send.
     private var news: [StreamName: LiveStream] = [:]
-    /// Bus events that wait to be sent.
+    /// Events of other kinds that wait to be sent.
     private var busEvents: [UInt8] = []
     private var audiences: [Audience] = []
     private var foxglove = FoxgloveHub()
     private var lastViewer = 0
     private var lastFlush = Int64.min
 
-    // What is asked each second.
+    // The programs' state, requested each second.
     private var state: [UInt8]?
     private var stateAt = Int64.min
     private var isLooking = false
 
     private let startedAt: Int64
     private var sessions = RunningSessions(life: 5_000_000_000)
-    /// The sessions that clients of Foxglove were last told of.
+    /// The sessions last reported to Foxglove clients.
     private var toldSessions: [String] = []
 
     package init(at now: Moment) { startedAt = now.monotonic }
 
     package var nextDeadline: Int64 {
         let flush = hasNews ? lastFlush.addingClamped(Self.flushInterval) : .max
-        // A session of which nothing more is heard ends for those who are told of it.
+        // Foxglove clients are notified that a session ended if nothing more is heard of it.
         let silence = toldSessions.isEmpty ? nil : sessions.nextSilence
         let look = isLooking || audiences.isEmpty ? .max : stateAt.addingClamped(Self.stateInterval)
         return min(flush, silence ?? .max, look)
@@ -89,18 +88,17 @@ package final class LiveView: RecoveringCore {
 
     // MARK: Measures
 
-    /// How many look.
     package var viewerCount: Int { audiences.reduce(0) { $0 + $1.viewers.count } }
-    /// Samples that were received for viewers.
+    /// Samples received for viewers.
     package var samplesSeen: Int { streams.values.reduce(0) { $0 + $1.samplesSeen } }
-    /// Samples that viewers did not get because their publisher does not have them any more.
+    /// Samples that viewers did not get because the publisher no longer has them.
     package var samplesLost: Int { streams.values.reduce(0) { $0 + $1.samplesLost } }
 
     // MARK: Viewers
 
     /// Adds a viewer.
-    /// - Parameter wanted: the streams; nil for all, now and later.
-    /// - Returns: its number; nil if there are as many as may be.
+    /// - Parameter wanted: the streams; nil for all, including later ones.
+    /// - Returns: the viewer's number; nil if the limit is reached.
     package func join(_ wanted: Set<StreamName>?, at now: Moment) -> Int? {
         guard viewerCount < Self.maximumViewers else { return nil }
         lastViewer += 1
@@ -115,7 +113,7 @@ package final class LiveView: RecoveringCore {
         return lastViewer
     }
 
-    /// Removes viewers who have gone.
+    /// Removes viewers that have left.
     package func leave(_ viewers: Set<Int>) {
         foxglove.leave(viewers)
         follow()
@@ -133,11 +131,10 @@ package final class LiveView: RecoveringCore {
 
     // MARK: Foxglove
 
-    /// How many clients of Foxglove there are.
     package var clientCount: Int { foxglove.count }
 
     /// Adds a Foxglove client, which receives the list of all streams.
-    /// - Returns: its number, among those of viewers; nil if there are as many as may be.
+    /// - Returns: its number, unique among viewers; nil if the limit is reached.
     package func joinFoxglove(as role: Role) -> Int? {
         guard foxglove.count < Self.maximumClients else { return nil }
         lastViewer += 1
@@ -146,8 +143,8 @@ package final class LiveView: RecoveringCore {
         return lastViewer
     }
 
-    /// Takes what a client of Foxglove said.
-    /// - Returns: what it asks programs for; each is to be handed to `answer`.
+    /// Takes a message from a Foxglove client.
+    /// - Returns: requests for programs; pass each with its reply to `answer`.
     package func take(
         _ message: WebSocketReader.Message, ofFoxglove client: Int, at now: Moment
     ) -> [FoxgloveRequest] {
@@ -162,7 +159,7 @@ package final class LiveView: RecoveringCore {
         }
     }
 
-    /// Tells a client of Foxglove what a program answered.
+    /// Sends a program's reply to a Foxglove client.
     /// - Parameter reply: JSON.
     package func answer(
         _ request: FoxgloveRequest, _ reply: Result<[UInt8], RequestError>, to client: Int, at now: Moment
@@ -186,7 +183,7 @@ package final class LiveView: RecoveringCore {
         emit(.send(ViewerQueue.Chunk(FoxgloveText.parameterValues(parameters, id: id)), to: clients))
     }
 
-    /// Listens to the streams that clients of Foxglove subscribed to.
+    /// Subscribes to the streams that Foxglove clients want, and unsubscribes from others.
     private func follow() {
         for stream in streams.values where stream.isSubscribed != (foxglove.subscribers[stream.name] != nil) {
             stream.isSubscribed.toggle()
@@ -207,11 +204,11 @@ package final class LiveView: RecoveringCore {
         emit(.unsubscribe(TopicArea.samples + stream.name.description))
     }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
-    /// Takes an event of any program.
-    /// - Returns: the description that it was, if it was one.
-    /// - Throws: `MessageError` or `DecodingError` for one that can't be read.
+    /// Takes an event from a program.
+    /// - Returns: the event's stream description, if it is one.
+    /// - Throws: `MessageError` or `DecodingError` if the event can't be read.
     package func take(_ frames: EventFrames, at now: Moment) throws -> StreamDescription? {
         if let stream = topics.value(of: frames.topic) {
             guard stream.audiences > 0 else { return nil }
@@ -255,7 +252,7 @@ package final class LiveView: RecoveringCore {
             let event = try frames.decode(RecordingEvent.self)
             schema = RecordingEvent.schema
             note(event, at: now)
-            // Nothing new; the state has it.
+            // Nothing new: the state already includes it.
             if event.change == .current { return }
         } else {
             schema = try WireCoding.decode(NamedSchema.self, from: frames.body).schema
@@ -268,7 +265,7 @@ package final class LiveView: RecoveringCore {
         var schema: String
     }
 
-    /// Notes that there is something to send of a stream.
+    /// Notes that a stream has something to send.
     private func note(_ stream: LiveStream, at now: Moment) {
         guard stream.hasNews else { return }
         news[stream.name] = stream
@@ -282,7 +279,7 @@ package final class LiveView: RecoveringCore {
         tellSessions(at: now)
     }
 
-    /// Tells clients of Foxglove which sessions run, if these are others than before.
+    /// Reports the running sessions to Foxglove clients, if they have changed.
     private func tellSessions(at now: Moment) {
         let running = runningSessions(at: now) ?? []
         guard running != toldSessions else { return }
@@ -290,13 +287,13 @@ package final class LiveView: RecoveringCore {
         tellParameters([], id: nil, to: foxglove.parameterListeners, at: now)
     }
 
-    /// The sessions that run, as far as the recorder says so; nil if it had no time yet to say it.
+    /// The running sessions, according to the recorder; nil if it has not had time yet to report them.
     package func runningSessions(at now: Moment) -> [String]? {
         let running = sessions.names(at: now.monotonic)
         return running.isEmpty && now.monotonic - startedAt < sessions.life ? nil : running
     }
 
-    // MARK: What is missing
+    // MARK: Missing samples
 
     private func recover(_ stream: LiveStream) {
         guard !stream.isRecovering, stream.missing() != nil else { return }
@@ -304,7 +301,7 @@ package final class LiveView: RecoveringCore {
         emit(.recover(stream.name))
     }
 
-    /// What a stream's publisher is to replay next; nil if nothing is missing, which ends the recovery.
+    /// The next samples to request from a stream's publisher; nil if none are missing, which ends the recovery.
     package func missing(_ name: StreamName, at now: Moment) -> MissingSamples? {
         guard let stream = streams[name] else { return nil }
         let missing = stream.missing()
@@ -312,7 +309,7 @@ package final class LiveView: RecoveringCore {
         return missing
     }
 
-    /// What a stream's publisher said of it last; nil for a stream that nobody has.
+    /// The latest description from a stream's publisher; nil if the stream is unknown.
     package func description(of name: StreamName) -> StreamDescription? { streams[name]?.description }
 
     /// Whether a stream's publisher is running and reachable.
@@ -320,21 +317,21 @@ package final class LiveView: RecoveringCore {
         streams[name].map { now.monotonic - $0.heard < StreamDescription.life } ?? false
     }
 
-    /// Takes the answer to a request for missing samples.
+    /// Takes the reply to a replay request.
     package func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
         guard let stream = streams[StreamName(device: request.device, stream: request.stream)] else { return }
         if let fault = stream.take(frames, for: request, at: now) { emit(.malformed(fault)) }
         note(stream, at: now)
     }
 
-    /// Gives up what a request asked for.
+    /// Gives up the samples of a replay request.
     package func giveUp(_ request: SamplesReplay, reason: Gap.Reason, at now: Moment) {
         guard let stream = streams[StreamName(device: request.device, stream: request.stream)] else { return }
         stream.giveUp(request)
         note(stream, at: now)
     }
 
-    // MARK: What is sent
+    // MARK: Sent messages
 
     private func flush(at now: Moment) {
         lastFlush = now.monotonic
@@ -372,7 +369,7 @@ package final class LiveView: RecoveringCore {
         emit(.lookAtState)
     }
 
-    /// Takes the body of `/api/state`; nil if there is none.
+    /// Takes the new body of `/api/state`; nil if there is none.
     package func take(state new: [UInt8]?) {
         isLooking = false
         guard !audiences.isEmpty, let new, new != state else { return }

@@ -1,34 +1,34 @@
 import Messages
 
-/// Samples of a stream that are sent together: batches that follow on each other are joined, column by column.
+/// Samples of a stream that are sent together: consecutive batches are joined, column by column.
 ///
-/// Streams that are denser than a screen are reduced to the least and the largest value of each hundredth of a second.
+/// A stream that is denser than a screen is reduced to the minimum and maximum of each hundredth of a second.
 struct PendingSamples {
-    /// Beyond so many samples a second no plot shows single ones.
+    /// Above this rate, in samples per second, no plot shows single samples.
     static let densestRate = 250.0
-    /// The width of a column of a dense stream, in nanoseconds.
+    /// The width of a time column in a dense stream, in nanoseconds.
     private static let columnWidth: Int64 = 10_000_000
 
-    /// The samples' fields, `uptime` left out.
+    /// The samples' fields without `uptime`.
     private let names: [String]
-    /// Which of them are numbers.
+    /// Which fields are numbers.
     private let areNumbers: [Bool]
     private let types: [FieldType]?
     private let epoch: String
     private let first: Int
     private(set) var count = 0
-    /// Texts have no least: a stream that has some is sent as it is.
+    /// Texts have no minimum: a stream with texts is sent unreduced.
     private let isDense: Bool
-    /// What stands between the brackets of each field's array.
+    /// The contents of each field's JSON array, without the brackets.
     private var texts: [[UInt8]]
-    /// In a dense stream, the least and the largest value of each field in each column of time.
+    /// In a dense stream, the minimum and maximum of each field in each time column.
     private var extremes: [[(least: Double, most: Double)]]
-    /// When each sample was taken, or each column begins, in nanoseconds since 1970.
+    /// When each sample was taken, or when each time column begins, in nanoseconds since 1970.
     private var times: [Int64] = []
     /// When the last batch arrived.
     private var received: Int64
 
-    /// - Parameter fields: with `uptime`, which is the first.
+    /// - Parameter fields: including `uptime`, which is the first.
     init(
         epoch: String, first: Int, fields: [String], types: [FieldType]?, isDense: Bool, received: Int64
     ) {
@@ -43,7 +43,7 @@ struct PendingSamples {
         extremes = names.map { _ in [] }
     }
 
-    /// The number of the sample that follows on these.
+    /// The number of the next sample after these.
     var next: Int { first + count }
 
     /// When the last sample was taken, in nanoseconds since 1970.
@@ -103,7 +103,7 @@ struct PendingSamples {
                 continue
             }
             let token = UnsafeRawBufferPointer(rebasing: frame[cells.token(field + 1)])
-            // What is no number is spelled in quotes.
+            // Non-finite values are spelled in quotes.
             if areNumbers[field], token.first == UInt8(ascii: "\"") {
                 Self.null.withUnsafeBytes { append($0, to: field) }
             } else {
@@ -119,7 +119,7 @@ struct PendingSamples {
         for byte in token { texts[field].append(EventText.oneLine(byte)) }
     }
 
-    /// - Returns: whether a sample of this time begins a new column.
+    /// - Returns: whether a sample of this time begins a new time column.
     private mutating func begin(_ time: Int64) -> Bool {
         lastTime = time
         let start = isDense ? time - (time % Self.columnWidth + Self.columnWidth) % Self.columnWidth : time
@@ -135,12 +135,12 @@ struct PendingSamples {
             last.least.isNaN ? (value, value) : (min(last.least, value), max(last.most, value))
     }
 
-    /// Bytes that the values take, about.
+    /// Approximate size of the values, in bytes.
     var byteCount: Int {
         texts.reduce(20 * times.count) { $0 + $1.count } + (isDense ? 32 * names.count * times.count : 0)
     }
 
-    /// Appends them as an event.
+    /// Appends the samples as a Server-Sent Event.
     func write(_ stream: StreamName, to buffer: inout ByteBuffer) {
         buffer.append(utf8: "event: samples\ndata: {\"device\":")
         buffer.append(jsonString: stream.device)

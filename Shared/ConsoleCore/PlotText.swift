@@ -1,11 +1,11 @@
 package import Messages
 package import SessionOverview
 
-/// Writes what a plot shows as JSON: `{"device","stream","width","times","columns":{FIELD:[[least,most],…]},"gaps":[{"from","to"}]}`.
+/// Writes a plot as JSON: `{"device","stream","width","times","columns":{FIELD:[[least,most],…]},"gaps":[{"from","to"}]}`.
 package enum PlotText {
     /// - Parameters:
-    ///   - gaps: where samples are missing; nil at an end that is not known.
-    ///   - start: what the times are counted from, in nanoseconds since 1970.
+    ///   - gaps: where samples are missing; nil for an unknown end.
+    ///   - start: the origin of the times, in nanoseconds since 1970.
     package static func json(
         of stream: StreamName, fields: [String], _ part: Envelope.Part, gaps: [(from: Int64?, to: Int64?)], start: Int64
     ) -> [UInt8] {

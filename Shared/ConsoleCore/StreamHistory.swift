@@ -1,7 +1,7 @@
 package import Messages
 import SessionOverview
 
-/// A plot of what a publisher still has of a stream, as its answers come in.
+/// A plot of the samples that a publisher still has of a stream, built up from its replies.
 package struct StreamHistory: Sendable {
     private static let maximumColumns = 8_192
 
@@ -9,18 +9,18 @@ package struct StreamHistory: Sendable {
     private let range: Range<Int64>
     private let columns: Int
     private let fields: [String]
-    /// Which of the columns on the wire are numbers, `uptime` left out.
+    /// The indices of the numeric columns on the wire, without `uptime`.
     private let numeric: [Int]
     private let types: [FieldType]?
     private var envelope: Envelope
     private var gaps: [(from: Int64?, to: Int64?)] = []
     private var lastTime: Int64?
-    /// The sample after the last that was taken; nil before the first.
+    /// The sample after the last one taken; nil before the first.
     package private(set) var next: Int?
 
     /// - Parameters:
     ///   - range: in nanoseconds since 1970; nil for all.
-    ///   - columns: how many the plot has.
+    ///   - columns: the plot's number of columns.
     package init(_ stream: StreamDescription, _ range: Range<Int64>?, columns: Int) {
         name = stream.name
         self.range = range ?? .min..<Int64.max
@@ -33,14 +33,14 @@ package struct StreamHistory: Sendable {
         envelope = Envelope(fields: numeric.count, maximumColumns: Self.maximumColumns)
     }
 
-    /// Whether nothing that comes is shown any more.
+    /// Whether later samples no longer appear in the plot.
     package var isBehindItsEnd: Bool { lastTime.map { $0 >= range.upperBound } ?? false }
 
-    /// Takes the frames of an answer to `samples.replay`.
-    /// - Throws: `MessageError` for what can't be read.
+    /// Takes the frames of a reply to `samples.replay`.
+    /// - Throws: `MessageError` if something can't be read.
     package mutating func take(_ frames: ArraySlice<[UInt8]>) throws(MessageError) {
         var fault: MessageError?
-        // All that is thrown in there reaches the second closure.
+        // Everything thrown inside reaches the second closure.
         try? ReceivedBatch.forEach(inReplay: frames) { batch, _ in
             try take(batch)
         } unreadable: {
@@ -78,7 +78,6 @@ package struct StreamHistory: Sendable {
         next = batch.body.sequence + batch.body.count
     }
 
-    /// The plot as JSON.
     package var text: [UInt8] {
         let part = envelope.part(nil, columns: columns)
         return PlotText.json(of: name, fields: fields, part, gaps: gaps, start: 0)

@@ -1,10 +1,9 @@
 import Export
 import Messages
 
-/// Samples of a stream as messages for viewers of robots' data: each as JSON, and those of an accelerometer as
-/// `sensor_msgs/msg/Imu` too.
+/// Samples of a stream as messages for Foxglove: each as JSON, those of an accelerometer also as `sensor_msgs/msg/Imu`.
 struct StreamMessages: ~Copyable {
-    /// Messages of one kind, of the same samples.
+    /// Messages of one kind.
     struct Batch {
         var bytes: [UInt8]
         /// Where each message ends.
@@ -13,18 +12,18 @@ struct StreamMessages: ~Copyable {
 
     private let columns: Int
     private let types: [FieldType]?
-    /// `{"x":`, `,"y":` and so on: what stands in front of each value.
+    /// The text before each value: `{"x":`, `,"y":` and so on.
     private let keys: [[UInt8]]
-    /// How a sample becomes an acceleration; nil for other streams.
+    /// How a sample becomes an `Imu` message; nil if the stream is not an accelerometer's.
     private let imu: (message: ImuMessage, axes: [Int], scale: Double)?
-    /// When each was taken, in nanoseconds since 1970.
+    /// When each sample was taken, in nanoseconds since 1970.
     private(set) var times: [Int64] = []
     private var json = ByteBuffer(capacity: 0)
     private var jsonEnds: [Int] = []
     private var imus = ByteBuffer(capacity: 0)
     private var imuEnds: [Int] = []
 
-    /// - Parameter fields: with `uptime`, which is the first.
+    /// - Parameter fields: including `uptime`, which is the first.
     init(_ stream: StreamDescription, fields: [String], types: [FieldType]?) {
         columns = fields.count
         self.types = types
@@ -40,7 +39,7 @@ struct StreamMessages: ~Copyable {
         }
     }
 
-    /// The columns of x, y and z, and their unit, if a stream is an accelerometer's.
+    /// The columns of x, y and z, and their unit, if the stream is an accelerometer's.
     static func axes(
         of stream: StreamDescription, fields: [String], types: [FieldType]?
     ) -> ([Int], AccelerationUnit)? {
@@ -77,7 +76,7 @@ struct StreamMessages: ~Copyable {
                     for (index, key) in keys.enumerated() {
                         json.append(key)
                         let token = UnsafeRawBufferPointer(rebasing: batch.frame[cells.token(index + 1)])
-                        // What is no number is spelled in quotes.
+                        // Non-finite values are spelled in quotes.
                         let isNumber = types?[index + 1] ?? .number == .number
                         if isNumber, token.first == UInt8(ascii: "\"") {
                             json.append(utf8: "null")
@@ -120,6 +119,6 @@ struct StreamMessages: ~Copyable {
     /// The samples as JSON.
     var jsonBatch: Batch { Batch(bytes: json.withUnsafeBytes { Array($0) }, ends: jsonEnds) }
 
-    /// The samples as `Imu`; without messages for other streams.
+    /// The samples as `Imu` messages; empty if the stream is not an accelerometer's.
     var imuBatch: Batch { Batch(bytes: imus.withUnsafeBytes { Array($0) }, ends: imuEnds) }
 }

@@ -1,19 +1,18 @@
 import DequeModule
 import Messages
 
-/// What waits to be sent to one viewer: bounded, and if it does not keep up, the newest samples win.
+/// The bounded queue of one viewer: if the viewer can't keep up, older samples are dropped for newer ones.
 ///
-/// A pure value. A chunk that was begun is sent whole, since half an event is none.
+/// A pure value. A chunk that was begun is sent completely, since a partial event is useless.
 package struct ViewerQueue: Sendable {
-    /// Some events as they are sent. All viewers of the same streams share the bytes.
+    /// Events, encoded. All viewers of the same streams share the bytes.
     package struct Chunk: Hashable, Sendable {
         /// Whole events.
         package let bytes: [UInt8]
-        /// How many samples are in them.
         package let samples: Int
-        /// Whether it says how things are now, so that one that waits is replaced by the next.
+        /// Whether the chunk describes the current state, so that a newer one replaces it in the queue.
         package let isState: Bool
-        /// Whether it is sent only once, when a viewer joins, and the viewer cannot work without it.
+        /// Whether the chunk is sent only once, when a viewer joins, and the viewer cannot work without it.
         package let isGreeting: Bool
 
         package init(_ bytes: [UInt8], samples: Int = 0, isState: Bool = false, isGreeting: Bool = false) {
@@ -24,19 +23,19 @@ package struct ViewerQueue: Sendable {
         }
     }
 
-    /// Bytes that wait, at most, and beyond them the newest chunk, the newest state and the greeting.
+    /// Limit of waiting bytes; the newest chunk, the newest state and the greeting may exceed it.
     private let limit: Int
     private var chunks: Deque<Chunk> = []
     private var waiting = 0
-    /// What is being sent, and how much of it was.
+    /// The chunk being sent, and how many of its bytes were.
     private var current: [UInt8] = []
     private var sent = 0
-    /// Samples that were left out since the viewer was last told.
+    /// Samples left out since the viewer was last notified.
     private var leftOut = 0
-    /// Samples that were left out.
+    /// All samples left out.
     package private(set) var samplesLeftOut = 0
 
-    /// Says that samples were left out.
+    /// Makes the message that reports how many samples were left out.
     private let behind: @Sendable (Int) -> [UInt8]
 
     /// - Parameter behind: makes the message that reports how many samples were left out.
@@ -45,14 +44,13 @@ package struct ViewerQueue: Sendable {
         self.behind = behind
     }
 
-    /// Whether nothing waits.
     package var isEmpty: Bool { sent == current.count && chunks.isEmpty }
 
     /// Bytes in memory for this viewer.
     package var byteCount: Int { waiting + current.count - sent }
 
-    /// Adds what is newest, and leaves out what is oldest if there is too much: samples at first. A greeting and a state are never
-    /// left out: with many streams one alone may be larger than the limit, and nothing else says what it does.
+    /// Adds the newest chunk, and drops the oldest if the limit is exceeded: samples first. A greeting or a state is never
+    /// dropped: with many streams, one alone may exceed the limit, and nothing else carries its contents.
     package mutating func add(_ chunk: Chunk) {
         if chunk.isState, let old = chunks.firstIndex(where: \.isState) { leaveOut(old) }
         while waiting + chunk.bytes.count > limit,
@@ -72,7 +70,7 @@ package struct ViewerQueue: Sendable {
         samplesLeftOut += chunk.samples
     }
 
-    /// Moves what is to be sent next to the beginning of a buffer.
+    /// Moves the next bytes to the beginning of a buffer.
     /// - Returns: how many bytes; 0 if nothing waits.
     package mutating func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var count = 0
@@ -86,7 +84,7 @@ package struct ViewerQueue: Sendable {
             sent += piece.count
         }
         if sent == current.count {
-            // Others may still send the same bytes: let go of them.
+            // Released here; other viewers may still hold the same bytes.
             current = []
             sent = 0
         }

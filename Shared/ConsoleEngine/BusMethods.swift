@@ -3,10 +3,10 @@ import Messages
 import ServiceKit
 import ZeroMQ
 
-/// Passes requests of the page on to the programs that answer them, with the bus's rules: parameters are read, and the role that a
-/// method needs is asked for, before anything is sent.
+/// Passes the page's requests on to the programs that answer them. As on the bus, parameters are parsed and the role that a
+/// method needs is checked before anything is sent.
 struct BusMethods: Sendable {
-    /// How long a program may take: a recording that stops waits for the disk.
+    /// How long a program may take to reply: stopping a recording waits for the disk.
     private static let limit = Duration.seconds(15)
 
     private var router = RequestRouter()
@@ -63,20 +63,20 @@ struct BusMethods: Sendable {
         }
     }
 
-    /// The sessions that run, as the recorder lists them; none if it does not answer.
+    /// The running sessions according to the recorder; none if it does not reply.
     func runningSessions() async -> [String] { await programs.runningSessions(within: Self.limit) ?? [] }
 
-    /// Asks.
+    /// Sends a request.
     /// - Parameters:
-    ///   - method: the bus's name: `recording.start`.
-    ///   - params: a JSON object; nothing for `{}`.
-    /// - Throws: `RequestError` if it is refused.
+    ///   - method: the method's name on the bus, such as `recording.start`.
+    ///   - params: a JSON object; empty for `{}`.
+    /// - Throws: `RequestError` if the request is refused.
     func ask(_ method: String, _ params: [UInt8], as role: Role) async throws -> JSONValue {
         guard router.methods.contains(method) else {
-            throw RequestError.unknownMethod("there are \(router.methods.joined(separator: ", "))")
+            throw RequestError.unknownMethod("the methods are \(router.methods.joined(separator: ", "))")
         }
         let params = params.isEmpty ? Array("{}".utf8) : params
-        // What is not JSON could say more than parameters once it is a part of a request.
+        // Text that is not valid JSON could inject more than parameters into the request.
         guard params.withUnsafeBytes({ JSONScanner.isValid($0) }) else {
             throw RequestError.notJSON("the parameters are not JSON")
         }

@@ -3,16 +3,16 @@ import ServiceKit
 import WebIdentity
 import WebServer
 
-/// Who may ask the console what, and the links that let them in.
+/// Access to the console: the role of each request, and the links that grant access.
 struct ConsoleAccess: Sendable {
-    /// What the console proves who it is with, and what it asks browsers for.
+    /// The console's certificate, and the tokens that browsers must present.
     struct Keys {
         let identity: WebIdentity?
-        /// By role; empty if everybody on this machine may ask.
+        /// By role; empty if everybody on this machine has access.
         let tokens: [String: String]
 
         /// Reads the identity, or makes tokens for this run.
-        /// - Throws: `ServiceError` (bad configuration) with what to do.
+        /// - Throws: `ServiceError` (bad configuration) with advice.
         init(_ settings: ConsoleSettings, at date: WallTime) throws(ServiceError) {
             let roles = Role.allCases.map(\.rawValue)
             identity = try settings.identity.map { path throws(ServiceError) in
@@ -26,9 +26,9 @@ struct ConsoleAccess: Sendable {
     }
 
     let admission: WebAdmission
-    /// Whether it speaks TLS.
+    /// Whether the console uses TLS.
     let isSecure: Bool
-    /// What is printed at the start.
+    /// Printed at the start.
     let greeting: String
     private let most: Role
 
@@ -64,10 +64,10 @@ struct ConsoleAccess: Sendable {
         }
     }
 
-    /// What a request may ask.
+    /// The role of a request.
     func role(of request: WebRequest) -> Role {
         guard let user = request.user else { return most }
-        // A name that is no role may ask nothing more than anybody.
+        // A user whose name is not a role gets the least role.
         return min(most, Role(rawValue: user) ?? .listen)
     }
 }

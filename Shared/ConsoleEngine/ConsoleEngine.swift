@@ -11,15 +11,15 @@ import WebIdentity
 import WebServer
 import ZeroMQ
 
-/// Runs a console: passes to `LiveView` what programs publish, and carries out its effects; answers browsers.
+/// Runs a console: passes published events to `LiveView`, carries out its effects, and answers browsers.
 ///
-/// It has a thread of its own, beside the web server's, so that a browser that does not read does not hold up what is received.
+/// Runs on a thread of its own, separate from the web server's, so that a browser that does not read does not delay receiving.
 actor ConsoleEngine: Engine {
     /// A batch of a hundred samples of eight fields takes 16 KB as JSON.
     private static let messageBytes = 20 << 10
-    /// Messages after which more may wait: then nothing is put off.
+    /// A batch of this many messages means that more may be waiting, so the next is taken without a pause.
     private static let fullBatch = 256
-    /// How long a publisher that is heard may leave a request for missing samples unanswered.
+    /// How long a reachable publisher may take to reply to a replay request.
     private static let recoveryLimit = Duration.seconds(10)
 
     enum Queue: Int, EffectQueueName {
@@ -29,7 +29,7 @@ actor ConsoleEngine: Engine {
             switch self {
             case .subscriptions: .inTurn
             case .recoveries: .atOnce
-            // Whatever waits is delivered at once.
+            // Everything that waits is delivered at once.
             case .state, .delivery: .newestOnly
             }
         }
@@ -45,18 +45,17 @@ actor ConsoleEngine: Engine {
     private let listeners: [Listener]
     private let publishers: Publishers
     private let server: WebServer
-    /// Who may ask, and where.
     nonisolated let access: ConsoleAccess
     private var feeds: [Int: any ViewerFeed] = [:]
     private var who: [Int: ConnectedViewer] = [:]
     private let data: Directory
-    /// Samples that were left out for viewers that have gone.
+    /// Samples left out for viewers that have left.
     private var leftOutBefore = 0
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// Connects to the programs, and listens for browsers.
-    /// - Throws: `ServiceError` if the address can't be listened on, or the page's files can't be read.
+    /// - Throws: `ServiceError` if the console can't listen on the address, or can't read the page's files.
     init(settings: ConsoleSettings, host: ServiceHost) async throws {
         runtime = Runtime(host)
         core = LiveView(at: runtime.now)
@@ -83,7 +82,7 @@ actor ConsoleEngine: Engine {
         } catch let error as Errno {
             throw ServiceError(
                 error == .addressNotAvailable ? .badConfiguration : .inputOutput,
-                "the page can't be served at \(settings.listen): \(error); give --listen another port or host")
+                "the page can't be served at \(settings.listen): \(error); choose another port or host with --listen")
         }
         access = ConsoleAccess(settings, keys, port: server.port)
         if let notice = keys.identity?.notice { host.logger.warning("\(notice)") }
@@ -103,7 +102,7 @@ actor ConsoleEngine: Engine {
         try await serve({ try await runTogether(all) {} })
     }
 
-    /// Takes what was received, and sends it if that is due: to wait for a timer would cost two more thread switches.
+    /// Takes received messages, and sends at once if that is due: a timer would cost two more thread switches.
     private func take(_ batch: MessageBatch) {
         let now = now
         takeEvents(in: batch, of: publishers, at: now)
@@ -111,8 +110,8 @@ actor ConsoleEngine: Engine {
         perform()
     }
 
-    /// Takes samples, and lets the next ones come together before they are read: they are sent together anyway, and each message would wake
-    /// three threads otherwise.
+    /// Takes messages, then pauses so that the next ones accumulate: they are sent together anyway, and otherwise each message
+    /// would wake three threads.
     private func takeAndRest(_ batch: MessageBatch) async throws {
         take(batch)
         guard batch.count < Self.fullBatch else { return }
@@ -124,8 +123,8 @@ actor ConsoleEngine: Engine {
     /// Begins to send events to a viewer.
     /// - Parameters:
     ///   - wanted: the streams; nil for all.
-    ///   - role: what the viewer may do, which it is sent first.
-    ///   - address: where it is.
+    ///   - role: the viewer's role, which is sent first.
+    ///   - address: the viewer's network address.
     /// - Returns: nil if there are too many viewers.
     func join(_ wanted: Set<StreamName>?, as role: Role, at address: String) -> EventFeed? {
         removeGone()
@@ -138,8 +137,8 @@ actor ConsoleEngine: Engine {
         return feed
     }
 
-    /// Begins to send a client of Foxglove what it subscribes to.
-    /// - Returns: nil if there are too many.
+    /// Begins to send a Foxglove client the streams that it subscribes to.
+    /// - Returns: nil if there are too many clients.
     func joinFoxglove(as role: Role, at address: String, asking methods: BusMethods) -> FoxgloveSession? {
         removeGone()
         guard let viewer = core.joinFoxglove(as: role) else { return nil }
@@ -150,8 +149,8 @@ actor ConsoleEngine: Engine {
         return session
     }
 
-    /// Takes what a client of Foxglove said.
-    /// - Returns: what it asks programs for, and the sessions that run.
+    /// Takes a message from a Foxglove client.
+    /// - Returns: requests for programs, and the running sessions.
     func take(
         _ message: WebSocketReader.Message, ofFoxglove viewer: Int
     ) -> (requests: [FoxgloveRequest], running: [String]) {
@@ -177,14 +176,14 @@ actor ConsoleEngine: Engine {
         perform()
     }
 
-    /// How the programs are, as `/api/state` answers.
-    /// - Parameter role: what the page may do; nil if it knows.
+    /// The state of the programs, as `/api/state` returns it.
+    /// - Parameter role: the page's role; nil if the page knows it.
     func state(for role: Role? = nil) async throws -> [UInt8] {
         let sessions = core.runningSessions(at: now)
         return try WireCoding.encode(await ConsoleState.now(of: programs, sessions: sessions, role: role))
     }
 
-    /// How the whole system is, as `/api/system` answers.
+    /// The state of the whole system, as `/api/system` returns it.
     func system() async throws -> [UInt8] {
         removeGone()
         let connected = who.sorted { $0.key < $1.key }.map { number, viewer in
@@ -199,7 +198,7 @@ actor ConsoleEngine: Engine {
         return try WireCoding.encode(state)
     }
 
-    /// What a stream's publisher said of it last, and the time; nil if no publisher has it.
+    /// The latest description from a stream's publisher, and the current time; nil if no publisher has the stream.
     func description(of name: StreamName) -> (StreamDescription, Moment)? {
         core.description(of: name).map { ($0, now) }
     }

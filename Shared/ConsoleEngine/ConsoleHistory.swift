@@ -5,18 +5,18 @@ import Runtime
 import SessionOverview
 import WebServer
 
-/// What `/api/history` answers: a stream's past, as its publisher still keeps it.
+/// The reply of `/api/history`: a stream's past, as far as its publisher keeps it.
 struct ConsoleHistory: Sendable {
-    /// Samples that are asked for, at most: the latest.
+    /// Limit of requested samples; the latest are requested.
     private static let maximumSamples = 500_000
-    /// Requests for them, at most.
+    /// Limit of requests for one reply.
     private static let maximumRequests = 200
-    /// How long a publisher may take for each.
+    /// How long a publisher may take for each request.
     private static let limit = Duration.seconds(5)
 
     private let engine: ConsoleEngine
     private let publishers: Publishers
-    /// Where samples are read, which may be many.
+    /// Thread for parsing samples, which may be many.
     private let reader: OwnThread<Void>
 
     init(engine: ConsoleEngine, publishers: Publishers) throws {
@@ -66,7 +66,7 @@ struct ConsoleHistory: Sendable {
         return plot.text
     }
 
-    /// The first sample that is needed: where the rate says that the time begins, and a second before.
+    /// The first sample to request: a second before the range begins, according to the rate.
     private func first(of stream: StreamDescription, _ range: PlotRange, now: Moment) -> Int {
         let least = max(0, stream.nextSequence - Self.maximumSamples)
         guard let rate = stream.rate, rate > 0, let from = range.from else { return least }

@@ -4,16 +4,16 @@ import ServiceKit
 import SystemPackage
 import WebServer
 
-/// The page's files, read once: paths are looked up among their names and never lead to the disk.
+/// The page's files, read once. Request paths are looked up in memory and never reach the disk.
 struct ConsolePages: Sendable {
-    /// The files in the program.
+    /// The files built into the program.
     static var embedded: [PageFile] { PageFile.embedded(holdfast_console_pages()) }
 
     private var responses: [String: WebResponse] = [:]
 
     /// Reads the files of a directory.
-    /// - Parameter folder: nil for those in the program.
-    /// - Throws: `RecordingError` if they can't be read, `ServiceError` (bad configuration) if there is no `index.html`.
+    /// - Parameter folder: nil for the built-in files.
+    /// - Throws: `RecordingError` if they can't be read, `ServiceError` (bad configuration) if `index.html` is missing.
     init(in folder: FilePath?) throws {
         if let folder {
             let directory = Directory(folder)
@@ -30,6 +30,6 @@ struct ConsolePages: Sendable {
         responses[file.name == "index.html" ? "/" : "/assets/\(file.name)"] = file.response
     }
 
-    /// What a path answers; nil for nothing.
+    /// The response for a path; nil if there is no such file.
     subscript(path: String) -> WebResponse? { responses[path] }
 }

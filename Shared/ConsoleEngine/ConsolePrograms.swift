@@ -3,7 +3,7 @@ import Messages
 import ServiceKit
 import ZeroMQ
 
-/// The five programs as the console asks them.
+/// Clients for the five programs that the console queries.
 struct ConsolePrograms: Sendable {
     let publisher: RequestClient
     let recorder: RequestClient
@@ -11,7 +11,7 @@ struct ConsolePrograms: Sendable {
     let logManager: RequestClient
     let archiver: RequestClient
 
-    /// By name, in the order in which data passes through them.
+    /// By name, in the order in which data passes through the programs.
     var all: [(name: String, client: RequestClient)] {
         [
             (Program.sensorPublisher.rawValue, publisher), (Program.recorder.rawValue, recorder),
@@ -20,11 +20,11 @@ struct ConsolePrograms: Sendable {
         ]
     }
 
-    /// Connects.
-    /// - Throws: `ServiceError` (bad configuration) without a key for one of them, `ZeroMQError`.
+    /// Connects to the programs.
+    /// - Throws: `ServiceError` (bad configuration) if the key of one is missing, `ZeroMQError`.
     init(_ settings: ConsoleSettings, peers: Peers) throws {
         var options = SocketOptions()
-        // Nothing is owed to a program that did not answer.
+        // Unsent requests are dropped at the end.
         options.linger = .zero
         publisher = try peers.client(of: .sensorPublisher, at: settings.sensorPublisher, options: options)
         recorder = try peers.client(of: .recorder, at: settings.recorder, options: options)
@@ -33,7 +33,7 @@ struct ConsolePrograms: Sendable {
         archiver = try peers.client(of: .archiver, at: settings.archiver, options: options)
     }
 
-    /// The sessions that run, as the recorder lists them; nil if it does not answer within a time.
+    /// The running sessions according to the recorder; nil if it does not reply within `limit`.
     func runningSessions(within limit: Duration) async -> [String]? {
         guard let list = try? await recorder.send(RecordingList(), timeout: limit) else { return nil }
         return list.recordings.filter { $0.endDate == nil }.map(\.session)

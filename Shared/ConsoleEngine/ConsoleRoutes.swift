@@ -4,7 +4,6 @@ import Hashing
 import Messages
 import WebServer
 
-/// What each path answers.
 struct ConsoleRoutes: Sendable {
     private let engine: ConsoleEngine
     private let pages: ConsolePages
@@ -51,7 +50,7 @@ struct ConsoleRoutes: Sendable {
     }
 
     private func events(_ request: WebRequest) async -> WebResponse {
-        // Whoever asks for headers alone is not sent events.
+        // A HEAD request gets no events.
         guard request.method == "GET" else { return .wrongMethod }
         var wanted: Set<StreamName>?
         if let text = request.arguments["streams"] {
@@ -70,7 +69,7 @@ struct ConsoleRoutes: Sendable {
 
     private func foxglove(_ request: WebRequest) async -> WebResponse {
         guard let upgrade = WebSocketUpgrade(request) else {
-            return .refusal(400, "notWebSocket", "this is where viewers connect that speak Foxglove's protocol")
+            return .refusal(400, "notWebSocket", "this address is for viewers that speak Foxglove's protocol")
         }
         guard !access.isSecure else {
             return .refusal(
@@ -101,7 +100,7 @@ struct ConsoleRoutes: Sendable {
         }
     }
 
-    /// The HTTP status that says the most like it.
+    /// The HTTP status that best matches an error.
     static func status(of error: RequestError) -> UInt32 {
         switch error.code {
         case -32_601, RequestError.Reason.unknownSession.code, RequestError.Reason.unknownStream.code,

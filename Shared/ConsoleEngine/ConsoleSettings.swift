@@ -2,7 +2,7 @@ import Messages
 package import ServiceKit
 import SystemPackage
 
-/// What the console reads besides `ServiceSettings`.
+/// The settings of the console besides `ServiceSettings`.
 package struct ConsoleSettings: SettingGroup {
     @Setting(
         "Serve the page at this address; a bare port number binds to the loopback interface.", valueName: "[host:]port")
@@ -11,22 +11,23 @@ package struct ConsoleSettings: SettingGroup {
     @Setting("Serve the page's files from this directory.", valueName: "dir", default: "those in the program")
     var pages: FilePath?
 
-    @Setting("Ask for a token, which the links printed at the start have.")
+    @Setting("Require a token; the links printed at the start contain it.")
     var login = false
 
     @Setting(
-        "Speak TLS, and ask for a token, with the certificate and tokens in this directory; they are made if they are missing.",
+        "Use TLS and require a token, with the certificate and tokens in this directory; missing ones are made.",
         valueName: "dir")
     var identity: FilePath?
 
-    @Setting("Be reached by this name, besides those in the certificate; may be repeated.", valueName: "host")
+    @Setting(
+        "Serve the page under this name too, besides those in the certificate; may be repeated.", valueName: "host")
     var name: [String] = []
 
     @Setting(
-        "Let a viewer that is a web page of this origin connect to /foxglove; may be repeated.", valueName: "origin")
+        "Let web pages of this origin connect to /foxglove; may be repeated.", valueName: "origin")
     var allowOrigin: [String] = []
 
-    @Setting("What pages may do at most: listen, command or delete.")
+    @Setting("The most that pages may do: listen, command or delete.")
     var role = Role.delete
 
     @Setting(listeningTo: .sensorPublisher, "Subscribe to this publisher; may be repeated.")
@@ -44,22 +45,22 @@ package struct ConsoleSettings: SettingGroup {
     @Setting(listeningTo: .archiver, "Subscribe to this archiver; may be repeated.")
     var archiverEvents: [Endpoint]
 
-    @Setting(asking: .sensorPublisher, "Ask sensor-publisher at this endpoint.")
+    @Setting(asking: .sensorPublisher, "Send requests to this sensor-publisher.")
     var sensorPublisher: Endpoint
 
-    @Setting(asking: .recorder, "Ask recorder at this endpoint.")
+    @Setting(asking: .recorder, "Send requests to this recorder.")
     var recorder: Endpoint
 
-    @Setting(asking: .stepCounter, "Ask step-counter at this endpoint.")
+    @Setting(asking: .stepCounter, "Send requests to this step-counter.")
     var stepCounter: Endpoint
 
-    @Setting(asking: .logManager, "Ask log-manager at this endpoint.")
+    @Setting(asking: .logManager, "Send requests to this log-manager.")
     var logManager: Endpoint
 
-    @Setting(asking: .archiver, "Ask archiver at this endpoint.")
+    @Setting(asking: .archiver, "Send requests to this archiver.")
     var archiver: Endpoint
 
-    /// Beyond them the network is no longer read: samples that no page can keep up with are not worth the memory.
+    /// Beyond this, the network is no longer read: samples that no page can keep up with are not worth the memory.
     @Setting(
         "Queue at most this many messages from each publisher.", valueName: "count", accepting: { $0 > 0 },
         otherwise: "1 or more")
@@ -71,7 +72,7 @@ package struct ConsoleSettings: SettingGroup {
         guard listen.isLocal || identity != nil else {
             throw ServiceError(
                 .badConfiguration,
-                "listen \(listen) can be reached from other machines, over plain HTTP: give --identity a directory, in which a "
+                "listen \(listen) can be reached from other machines, over plain HTTP: pass --identity DIR, in which a "
                     + "certificate and tokens are made, or write \(listen.port) for this machine alone")
         }
     }

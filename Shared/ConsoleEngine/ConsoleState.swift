@@ -3,9 +3,9 @@ import Messages
 import ServiceKit
 import ZeroMQ
 
-/// What `/api/state` answers: the programs, the streams, and the recordings that run, at this moment.
+/// The reply of `/api/state`: the programs, the streams, and the running recordings at this moment.
 struct ConsoleState: Encodable {
-    /// A program, and how it says that it is; nil if it does not answer.
+    /// A program and its health; nil if it does not reply.
     struct ProgramState: Encodable {
         var name: String
         var endpoint: String
@@ -21,18 +21,18 @@ struct ConsoleState: Encodable {
         }
     }
 
-    /// How long a program may take to say how it is: who is away must not keep the page from what is there.
+    /// How long a program may take to reply: one that is unreachable must not keep the others from the page.
     private static let limit = Duration.seconds(1)
 
     var programs: [ProgramState]
     var streams: [StreamDescription]
     var recordings: [RecordingState]
-    /// Those that the page has; nil if it knows.
+    /// The page's roles; nil if the page knows them.
     var roles: [Role]?
     var version = Version.current
 
-    /// Asks all programs at the same time.
-    /// - Parameter sessions: those that run; nil if the recorder is to be asked for them.
+    /// Queries all programs at the same time.
+    /// - Parameter sessions: the running sessions; nil to ask the recorder.
     static func now(of programs: ConsolePrograms, sessions: [String]?, role: Role?) async -> ConsoleState {
         async let streams = try? programs.publisher.send(StreamsList(), timeout: limit).streams
         async let recordings = runningRecordings(sessions, of: programs)
@@ -42,7 +42,7 @@ struct ConsoleState: Encodable {
             recordings: await recordings, roles: role.map { role in Role.allCases.filter { $0 <= role } })
     }
 
-    /// How each program says that it is.
+    /// The health that each program reports.
     static func states(of programs: ConsolePrograms) async -> [ProgramState] {
         await withTaskGroup(of: (Int, ProgramState).self) { group in
             for (index, program) in programs.all.enumerated() {
@@ -68,7 +68,7 @@ struct ConsoleState: Encodable {
             do {
                 running.append(try await programs.recorder.send(status, timeout: limit))
             } catch let error as ZeroMQError where error.code == .timedOut {
-                // One that hangs would cost `limit` for each session.
+                // A recorder that hangs would cost `limit` for each session.
                 break
             } catch {
                 continue

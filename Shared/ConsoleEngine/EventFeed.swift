@@ -2,19 +2,18 @@ import ConsoleCore
 import Synchronization
 import WebServer
 
-/// What the engine fills for a viewer.
+/// The engine's side of a viewer's queue.
 protocol ViewerFeed: AnyObject, Sendable {
     var isGone: Bool { get }
-    /// Samples that were left out because the viewer was slow.
+    /// Samples left out because the viewer was slow.
     var samplesLeftOut: Int { get }
-    /// Bytes that wait.
     var waitingBytes: Int { get }
     func add(_ chunk: ViewerQueue.Chunk)
 }
 
-/// What one viewer is sent: filled by the engine, emptied by the web server.
+/// The event queue of one viewer: filled by the engine, emptied by the web server.
 final class EventFeed: WebFeed, ViewerFeed {
-    /// Bytes that wait for a viewer: about a second of a hundred streams.
+    /// Limit of bytes that wait for a viewer: about a second of a hundred streams.
     private static let limit = 512 << 10
 
     private let queue = Mutex(ViewerQueue(limit: limit))
@@ -22,10 +21,8 @@ final class EventFeed: WebFeed, ViewerFeed {
 
     var isEmpty: Bool { queue.withLock { $0.isEmpty } }
 
-    /// Whether the viewer has left.
     var isGone: Bool { gone.withLock { $0 } }
 
-    /// Samples that were left out because the viewer was slow.
     var samplesLeftOut: Int { queue.withLock { $0.samplesLeftOut } }
 
     var waitingBytes: Int { queue.withLock { $0.byteCount } }

@@ -3,9 +3,9 @@ import Messages
 import Synchronization
 import WebServer
 
-/// A client of Foxglove: what it is sent, filled by the engine and emptied by the web server, and what it says.
+/// A Foxglove client: the engine fills its queue and the web server empties it; its messages go to the engine.
 final class FoxgloveSession: WebSocketSession, ViewerFeed {
-    /// Bytes that wait for a client.
+    /// Limit of bytes that wait for a client.
     private static let limit = 1 << 20
 
     private struct State {
@@ -16,7 +16,7 @@ final class FoxgloveSession: WebSocketSession, ViewerFeed {
 
     private let state = Mutex(State())
     private let engine: ConsoleEngine
-    /// What the engine knows it as.
+    /// The client's number in the engine.
     private let viewer: Int
     private let role: Role
     private let methods: BusMethods
@@ -59,7 +59,7 @@ final class FoxgloveSession: WebSocketSession, ViewerFeed {
 
     private func ask(_ request: FoxgloveRequest, _ running: [String]) async -> Result<[UInt8], RequestError> {
         do {
-            // The recorder may not have been heard for a while, though it runs.
+            // The recorder may be running although it was not heard for a while.
             let running = running.isEmpty ? await methods.runningSessions() : running
             let reply = try await methods.ask(request.method, try request.completed(running: running), as: role)
             return .success(try WireCoding.encode(reply))

@@ -6,14 +6,14 @@ import Recording
 import ServiceKit
 import SystemPackage
 
-/// Writes sessions in the formats of analysis tools, for people who download them. Confined to one thread: one at a time, since each reads
-/// a whole session and takes as much room where temporary files are.
+/// Exports sessions for download in the formats of analysis tools. Confined to one thread: one export at a time, since each reads
+/// a whole session and needs as much temporary space.
 final class SessionExporter {
-    /// A file that has no name any more: it is gone once it is closed.
+    /// An unlinked file; its space is freed when it is closed.
     struct Download: Sendable {
         let file: FileDescriptor
         let count: Int
-        /// What it is to be called.
+        /// The suggested file name.
         let name: String
     }
 
@@ -31,10 +31,10 @@ final class SessionExporter {
         var options = SessionExport.Options(format: format, clock: format.usualClock)
         options.streams = stream.map { [$0.description] }
         let place = FilePath(FileManager.default.temporaryDirectory.path).appending("holdfast-export-\(UUID())")
-        // What is open stays there for who reads it.
+        // The open file stays readable after its name is removed.
         defer { try? Directory.removeTree(place) }
         let outcome = try SessionExport(directory, options, version: Version.current).run(to: place) { _, _, _ in }
-        // Beside a table there are the gaps and the like, and beside an MCAP that of ROS 2.
+        // A CSV export also has a table of gaps and others, an MCAP export also the ROS 2 file.
         let names = outcome.files.filter { $0.hasSuffix(".\(format.rawValue)") }
         guard let name = names.min(by: { $0.utf8.count < $1.utf8.count }) else {
             throw RecordingError(
@@ -45,7 +45,7 @@ final class SessionExporter {
             let file = try FileDescriptor.open(place.appending(name), .readOnly, options: [.closeOnExec, .noFollow])
             return Download(
                 file: file, count: Int(try file.seek(offset: 0, from: .end)),
-                // Several people's downloads meet in one directory.
+                // Downloads of several people may end up in one directory, so the name includes the path.
                 name: String(name.map { $0 == "/" ? "_" : $0 }))
         } catch {
             throw RecordingError(

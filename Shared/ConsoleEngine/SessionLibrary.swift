@@ -5,14 +5,14 @@ import Recording
 import SessionOverview
 import SystemPackage
 
-/// The sessions of a data directory, read and never written. Confined to one thread: it waits for the disk.
+/// The sessions of a data directory, read-only. Confined to one thread, which waits for the disk.
 final class SessionLibrary {
-    /// Sessions of one answer.
+    /// The number of sessions in a page.
     private static let pageSize = 50
-    /// Bytes of overviews in memory.
+    /// Limit of overviews in memory, in bytes.
     private static let cacheLimit = 32 << 20
 
-    /// What a list says of a session.
+    /// A session as listed.
     struct Entry: Encodable {
         var session: String
         var task: String?
@@ -22,11 +22,11 @@ final class SessionLibrary {
         var samples: Int
         var gaps: Int
         var bytes: Int
-        /// nil while it runs.
+        /// Nil while the session runs.
         var whole: Bool?
         /// The archive's path and size, if there is one.
         var archive: Archive?
-        /// What the receiver confirmed.
+        /// The receipt that the receiver confirmed.
         var receipt: JSONValue?
     }
 
@@ -37,7 +37,7 @@ final class SessionLibrary {
 
     struct Page: Encodable {
         var sessions: [Entry]
-        /// What to ask for the next ones with; nil after the last.
+        /// The cursor of the next page; nil for the last.
         var next: String?
     }
 
@@ -50,12 +50,12 @@ final class SessionLibrary {
         struct File: Encodable {
             var name: String
             var size: Int
-            /// As `SHA256SUMS` says; nil before a session is over.
+            /// From `SHA256SUMS`; nil before the session is over.
             var sha256: String?
         }
 
         var summary: SessionSummary
-        /// nil while it runs.
+        /// Nil while the session runs.
         var report: SessionReport?
         var annotations: [Annotation]
         var gaps: [StreamGap]
@@ -68,7 +68,7 @@ final class SessionLibrary {
         var entry: Entry
     }
 
-    /// Changes with a file.
+    /// Differs when a file changes.
     private struct Stamp: Hashable {
         var inode: UInt64
         var size: Int64
@@ -93,8 +93,8 @@ final class SessionLibrary {
 
     /// The sessions, the latest first.
     /// - Parameters:
-    ///   - search: a part of a session's name or task; nil for all.
-    ///   - cursor: the `next` of the page before.
+    ///   - search: part of a session's name or task; nil for all.
+    ///   - cursor: `next` of the previous page.
     func list(search: String?, after cursor: String?) throws(RecordingError) -> Page {
         guard SessionDirectory.recordings(in: data).exists else { return Page(sessions: []) }
         try look()
@@ -111,10 +111,10 @@ final class SessionLibrary {
         return page
     }
 
-    /// The place of a session in the list, also once it is gone: dates as texts are in the order of the dates.
+    /// A session's position in the list, valid even once the session is gone: date texts sort like dates.
     private static func cursor(_ entry: Entry) -> String { "\(entry.startDate.utcText)_\(entry.session)" }
 
-    /// Reads what has changed since.
+    /// Reads sessions that have changed.
     private func look() throws(RecordingError) {
         let sessions = try SessionDirectory.sessions(in: data)
         let names = Set(sessions)
@@ -124,7 +124,7 @@ final class SessionLibrary {
                 let stamp = Self.stamp(of: SessionDirectory.recordName, in: directory)
             else { continue }
             if known[session]?.stamp == stamp { continue }
-            // One that is just being removed, or can't be read, is not listed.
+            // A session that is being removed, or can't be read, is not listed.
             known[session] = (try? Self.entry(of: directory)).map { Known(stamp: stamp, entry: $0) }
         }
     }
@@ -145,7 +145,7 @@ final class SessionLibrary {
     private static func note(in archives: Directory, _ entry: inout Entry) {
         let made = note(ConfirmedUpload.recordSuffix, of: entry, in: archives)
         let receipt = note(ConfirmedUpload.receiptSuffix, of: entry, in: archives)
-        // An earlier session of the name may have left its archives.
+        // An earlier session of this name may have left its archives.
         if made == nil && receipt == nil || made?.isOwn ?? false || receipt?.isOwn ?? false {
             for name in ["\(entry.session).zip", "\(entry.session).zip.p7m"] {
                 guard let file = try? archives.path.appending(name).stat(followTargetSymlink: false) else { continue }
@@ -155,25 +155,25 @@ final class SessionLibrary {
         if let receipt, receipt.isOwn,
             case .object(var fields) = try? WireCoding.decode(JSONValue.self, from: receipt.bytes)
         {
-            // There may be thousands.
+            // There may be thousands of files.
             fields["files"] = nil
             entry.receipt = .object(fields)
         }
     }
 
-    /// What an archiver noted, and whether it is of this session; nil if it noted nothing.
+    /// The note that an archiver left, and whether it belongs to this session; nil if there is none.
     private static func note(
         _ suffix: String, of entry: Entry, in archives: Directory
     ) -> (bytes: [UInt8], isOwn: Bool)? {
         guard let bytes = try? archives.read(entry.session + suffix) else { return nil }
-        // All notes have the fields that are read here.
+        // All kinds of notes have the fields that are read here.
         let note = try? WireCoding.decode(ConfirmedUpload.self, from: bytes)
         return (bytes, note?.isOfSession(from: entry.startDate) ?? false)
     }
 
     // MARK: One session
 
-    /// The session's directory. Its name is checked: it leads nowhere else.
+    /// The session's directory. The name is validated, so that it leads nowhere else.
     func directory(of session: String) throws(RecordingError) -> SessionDirectory {
         try SessionDirectory.open(try SessionIdentifier(session), in: data)
     }
@@ -195,7 +195,7 @@ final class SessionLibrary {
             })
     }
 
-    /// The steps that a session went through, the one that it began with too.
+    /// The steps of a session, including the one that it began with.
     private static func steps(of record: SessionRecord) -> [SessionRecord.Step] {
         let first = SessionRecord.Step(date: record.startDate, timestamp: 0, step: record.step)
         return (record.step.isEmpty ? [] : [first]) + record.steps
@@ -208,7 +208,7 @@ final class SessionLibrary {
     /// Opens one of the files that `details` lists.
     func open(_ file: String, of session: String) throws(RecordingError) -> (file: FileDescriptor, count: Int)? {
         let directory = try directory(of: session)
-        // Only a name that is there is opened, so that none leads elsewhere.
+        // Only a listed name is opened, so that no path leads elsewhere.
         guard try directory.directory.names().contains(file), Self.isShown(file, in: directory),
             let opened = try? FileDescriptor.open(
                 directory.directory.path.appending(file), .readOnly, options: [.closeOnExec, .noFollow])
@@ -222,7 +222,7 @@ final class SessionLibrary {
 
     // MARK: Overviews
 
-    /// A stream over its whole length, from memory if nothing was written since it was last asked for.
+    /// A stream's overview over its whole length, from memory if the session has not changed.
     /// - Returns: nil if the session has no such stream.
     func overview(
         of stream: StreamName, in session: String
@@ -246,7 +246,7 @@ final class SessionLibrary {
         return overviews[key].map { ($0.overview, record.startDate) }
     }
 
-    /// Forgets overviews that were not asked for lately, if there are too many.
+    /// Drops the least recently used overviews if they exceed the limit.
     private func forget(but newest: String) {
         var bytes = overviews.values.reduce(0) { $0 + $1.overview.byteCount }
         while bytes > Self.cacheLimit,

@@ -8,17 +8,16 @@ import SessionOverview
 import SystemPackage
 import WebServer
 
-/// What the paths below `/api/sessions` answer: the sessions on disk.
+/// Answers the paths below `/api/sessions`: the sessions on disk.
 struct SessionRoutes: Sendable {
     static let path = "/api/sessions"
     private let library: OwnThread<SessionLibrary>
-    /// Where streams are read for their overviews, which takes a tenth of a second for an hour of one: several streams at the same time.
+    /// Threads that read streams for overviews, which takes 0.1 s for an hour of a stream; several streams at the same time.
     private let readers: [OwnThread<SessionLibrary>]
-    /// Where sessions are verified, which takes as long as it takes to read them.
+    /// Thread that verifies sessions, which takes as long as reading them.
     private let verifier: OwnThread<SessionLibrary>
     private let exporter: OwnThread<SessionExporter>
 
-    /// - Parameter data: the data directory.
     init(in data: FilePath) throws {
         library = try OwnThread(name: "sessions", SessionLibrary(in: data))
         readers = try (0..<2).map { try OwnThread(name: "overviews \($0)", SessionLibrary(in: data)) }
@@ -26,7 +25,7 @@ struct SessionRoutes: Sendable {
         exporter = try OwnThread(name: "export", SessionExporter(in: data))
     }
 
-    /// Answers a request to one of these paths; nil if there is no such path.
+    /// Answers a request; nil if there is no such path.
     func answer(_ request: WebRequest) async -> WebResponse? {
         let parts = request.path.dropFirst(Self.path.count).split(separator: "/", omittingEmptySubsequences: false)
             .dropFirst().map(String.init)
@@ -69,7 +68,7 @@ struct SessionRoutes: Sendable {
         guard let stream = request.arguments["stream"].flatMap(StreamName.init), let range = PlotRange(request) else {
             return .refusal(400, "invalidParams", "write stream=DEVICE/STREAM, and from, to and columns as numbers")
         }
-        // Always the same for a stream, since it remembers what it has read.
+        // The same reader for each stream, since it caches what it has read.
         let reader = readers[stream.description.utf8.reduce(0) { $0 + Int($1) } % readers.count]
         return try await reader.run { (library) throws(RecordingError) in
             guard let (overview, start) = try library.overview(of: stream, in: session) else {
@@ -89,7 +88,7 @@ struct SessionRoutes: Sendable {
             var page = WebResponse(
                 type: "text/html; charset=utf-8",
                 body: .bytes(Array(try SessionPage.html(of: library.directory(of: session)).utf8)))
-            // It has its own style and nothing that runs.
+            // The page has its own style, and nothing executable.
             page.headers = [("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")]
             return page
         }
@@ -113,7 +112,7 @@ struct SessionRoutes: Sendable {
 
     private func export(_ session: String, _ request: WebRequest) async throws(RecordingError) -> WebResponse {
         let stream = request.arguments["stream"].flatMap(StreamName.init)
-        // BIDS is a directory.
+        // BIDS is a directory, which can't be downloaded as one file.
         guard let format = request.arguments["format"].flatMap(SessionExport.Format.init), format != .bids,
             (format == .csv) == (stream != nil), stream != nil || request.arguments["stream"] == nil
         else {
@@ -137,7 +136,7 @@ struct SessionRoutes: Sendable {
 }
 
 extension WebResponse {
-    /// A file that a browser keeps under a name.
+    /// A file for the browser to save under a name.
     fileprivate static func download(_ file: FileDescriptor, count: Int, name: String) -> WebResponse {
         var response = WebResponse(type: "application/octet-stream", body: .file(file, count: count))
         let safe = name.unicodeScalars.map { $0.isASCII && $0 >= " " && $0 != "\"" && $0 != "\\" ? Character($0) : "_" }
@@ -146,7 +145,7 @@ extension WebResponse {
     }
 }
 
-/// The time that a plot shows, and in how many columns, as a request says it.
+/// The time range and the number of columns of a plot, from a request.
 struct PlotRange: Sendable {
     private static let maximumColumns = 4_000
 
@@ -155,7 +154,7 @@ struct PlotRange: Sendable {
     var to: Int64?
     var columns = 800
 
-    /// - Returns: nil for what is no number.
+    /// - Returns: nil if a parameter is invalid.
     init?(_ request: WebRequest) {
         func time(_ name: String) -> Int64?? {
             guard let text = request.arguments[name], !text.isEmpty else { return .some(nil) }
@@ -170,7 +169,7 @@ struct PlotRange: Sendable {
         }
     }
 
-    /// The time counted from another origin; nil if it is not bounded.
+    /// The range relative to another origin; nil if unbounded.
     func since(_ origin: Int64) -> Range<Int64>? {
         if from == nil, to == nil { return nil }
         let lower = (from ?? -9_000_000_000_000_000_000).subtractingClamped(origin)

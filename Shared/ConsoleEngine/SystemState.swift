@@ -3,47 +3,47 @@ import MessageBus
 import Messages
 import ServiceKit
 
-/// What `/api/system` answers: how the programs are, the disk and its thresholds, what waits, clocks, and who is connected.
+/// The reply of `/api/system`: health of the programs, the disk and its thresholds, queues, clocks, and connected viewers.
 struct SystemState: Encodable {
     struct Disk: Encodable {
         var freeBytes: Int
     }
 
-    /// What waits in a program.
+    /// The length of a queue in a program.
     struct Queue: Encodable {
         var program: String
         var queue: String
         var value: Double
     }
 
-    /// How far a program's clock is ahead of the console's.
+    /// By how much a program's clock is ahead of the console's.
     struct Clock: Encodable {
         var program: String
         var offsetSeconds: Double
-        /// The offset is known to half of this.
+        /// The offset is uncertain by half of this.
         var roundTripSeconds: Double
     }
 
-    /// Measures of programs that say how much waits.
+    /// Metrics that measure queues.
     private static let queues = [
         "behindSeconds", "backlogBytes", "heldBytes", "devicesCatchingUp", "waitingRemovals", "queuedSessions",
     ]
-    /// How long a program may take to answer.
+    /// How long a program may take to reply.
     private static let limit = Duration.seconds(1)
     private static let roundTrips = 3
 
     var date: WallTime
     var programs: [ConsoleState.ProgramState]
-    /// Of the disk of the console's data directory; nil if it can't be read.
+    /// The disk of the console's data directory; nil if it can't be read.
     var disk: Disk?
-    /// From log-manager; nil if it does not answer.
+    /// From log-manager; nil if it does not reply.
     var usage: LogsUsage.Reply?
     var thresholds: LogThresholds?
     var queues: [Queue]
     var clocks: [Clock]
     var connected: [ConnectedViewer]
 
-    /// Asks all programs at the same time.
+    /// Queries all programs at the same time.
     static func now(
         of programs: ConsolePrograms, freeBytes: Int?, connected: [ConnectedViewer],
         by clock: @escaping @Sendable () async -> Moment
@@ -91,7 +91,7 @@ struct SystemState: Encodable {
     }
 }
 
-/// A page or a viewer that is sent what happens.
+/// A page or another viewer that receives events.
 struct ConnectedViewer: Encodable {
     var kind: String
     var address: String

@@ -1,9 +1,9 @@
-/// The beginning of a value in BER (X.690): its tag and its length.
+/// The header of a BER value (X.690): its tag and length.
 package struct BERElement {
     let tag: UInt8
-    /// How many bytes tag and length have.
+    /// The size of tag and length, in bytes.
     let headerLength: Int
-    /// How many bytes the value has; `nil` if an end-of-contents marker ends it.
+    /// The size of the value, in bytes; `nil` if an end-of-contents marker ends it.
     let length: Int?
 
     package static let sequence: UInt8 = 0x30
@@ -12,16 +12,16 @@ package struct BERElement {
     static let constructedOctets: UInt8 = 0x24
     static let integer: UInt8 = 0x02
     static let identifier: UInt8 = 0x06
-    /// `[0]`, with other values in it.
+    /// `[0]`, containing other values.
     static let context0: UInt8 = 0xA0
     /// `[0]` in place of a string's own tag.
     static let primitiveContext0: UInt8 = 0x80
     static let context1: UInt8 = 0xA1
 
-    /// The longest beginning: a tag, and a length of eight bytes.
+    /// The longest header: a tag, and a length of eight bytes.
     static let maximumHeaderLength = 10
 
-    /// Reads the beginning of a value; `nil` if there is none, or one that no message of ours has.
+    /// Reads a header; `nil` if there is none, or one that Holdfast's messages never contain.
     init?(_ bytes: some Collection<UInt8>) {
         var rest = bytes[...]
         guard let tag = rest.popFirst(), tag & 0x1F != 0x1F, let first = rest.popFirst() else { return nil }
@@ -41,10 +41,10 @@ package struct BERElement {
         length = rest.prefix(digits).reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// Whether it is what ends a value of no given length.
+    /// Whether this is an end-of-contents marker.
     var isEnd: Bool { tag == 0 && length == 0 }
 
-    /// A value with a given length.
+    /// Encodes a value with a definite length.
     static func encoded(_ tag: UInt8, _ value: [UInt8]) -> [UInt8] {
         if value.count < 0x80 { return [tag, UInt8(value.count)] + value }
         var digits: [UInt8] = []

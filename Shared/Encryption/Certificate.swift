@@ -5,14 +5,14 @@ package import Messages
 import Recording
 package import SystemPackage
 
-/// A certificate that archives are encrypted to: whoever has its private key can open them.
+/// A recipient's certificate. The owner of its private key can open archives encrypted to it.
 package final class Certificate: Sendable {
-    /// Where it was read.
+    /// The path from which the certificate was read.
     package let path: FilePath
-    /// Who it is of, as `openssl x509 -subject` shows it.
+    /// The certificate's subject, as shown by `openssl x509 -subject`.
     package let subject: String
 
-    // Immutable once it was read: OpenSSL counts references with locks (X509_up_ref(3)), and reads do not change it.
+    // Immutable after reading: OpenSSL's reference counts are thread-safe (X509_up_ref(3)), and reads do not change the object.
     nonisolated(unsafe) let handle: OpaquePointer
 
     private init(_ handle: OpaquePointer, path: FilePath) {
@@ -27,10 +27,10 @@ package final class Certificate: Sendable {
         X509_free(handle)
     }
 
-    /// Reads the certificates in a file, PEM or DER, each one of them a recipient.
+    /// Reads the certificates in a PEM or DER file. Each is a recipient.
     ///
-    /// - Parameter date: when they must be valid; nil if that is checked later.
-    /// - Throws: `badCertificate` if there is none, or one can't be encrypted to.
+    /// - Parameter date: when they must be valid; nil if validity is checked later.
+    /// - Throws: `badCertificate` if there is none, or one is unusable for encryption.
     package static func read(_ path: FilePath, at date: WallTime?) throws(ArchiveError) -> [Certificate] {
         let bytes: [UInt8]
         do {
@@ -60,21 +60,20 @@ package final class Certificate: Sendable {
         return handles
     }
 
-    /// Refuses a certificate that is not meant for this, is not valid at a date, or has a key that nothing can be encrypted to.
+    /// Rejects a certificate that is not meant for encryption, is not valid at a date, or has an unsuitable key.
     package func check(at date: WallTime?) throws(ArchiveError) {
         if let fault = date.flatMap({ dateFault(at: $0) }) ?? fault {
             throw ArchiveError(.badCertificate, "Could not encrypt to \(path) (\(subject)): \(fault)")
         }
     }
 
-    /// Whether it is a certificate authority's that nobody else has signed, as `openssl req -x509` makes one without further
-    /// options.
+    /// Whether the certificate is a self-signed certificate authority, as `openssl req -x509` creates by default.
     private var isSelfSignedAuthority: Bool {
         let wanted = UInt32(EXFLAG_CA) | UInt32(EXFLAG_SS)
         return X509_get_extension_flags(handle) & wanted == wanted
     }
 
-    /// What its owner should know of it, though archives are encrypted to it; nil if there is nothing.
+    /// A hint for the owner of a certificate that is accepted; nil if there is none.
     package var notice: String? {
         guard isSelfSignedAuthority else { return nil }
         return
@@ -116,7 +115,7 @@ package final class Certificate: Sendable {
         guard let key = X509_get0_pubkey(handle) else {
             return "its key can't be understood. Ask its owner for another."
         }
-        // Without the extension every usage is allowed (RFC 5280, 4.2.1.3); OpenSSL says so with all bits.
+        // Without the extension every usage is allowed (RFC 5280, 4.2.1.3); OpenSSL then sets all bits.
         let usage = X509_get_key_usage(handle)
         switch EVP_PKEY_get_base_id(key) {
         case EVP_PKEY_RSA:

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// What an encrypted archive's bytes were, in memory that does not grow with it.
+/// The decrypted bytes of an encrypted archive, in memory of constant size.
 ///
-/// Nothing of it is to be trusted before the end was reached without an error: only there the tag tells.
+/// Do not trust any bytes before the end was reached without an error: the authentication tag is checked only there.
 package final class DecryptedArchiveBytes: ArchiveBytes {
     private static let pieceSize = 64 << 10
 
@@ -36,21 +36,21 @@ package final class DecryptedArchiveBytes: ArchiveBytes {
     }
 }
 
-/// What one message of an encrypted archive was.
+/// The decrypted content of one message of an encrypted archive.
 private final class DecryptingMessage {
     private static let pieceSize = 64 << 10
 
     private let file: ArchiveInput
     private var reader: EncryptedMessage.Reader
     private let contentEnd: Int
-    /// Where the message ends in its file.
+    /// The end of the message in its file.
     let end: Int
-    /// Where the current piece of the contents ends.
+    /// The end of the current piece of the contents.
     private var pieceEnd: Int
     private let message: OpaquePointer
-    /// Where encrypted bytes go in.
+    /// The input of encrypted bytes.
     private let memory: OpaquePointer
-    /// Where plain ones come out.
+    /// The output of decrypted bytes.
     private let chain: OpaquePointer
     private let cipher = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
 
@@ -90,8 +90,8 @@ private final class DecryptingMessage {
         cipher.deallocate()
     }
 
-    /// Reads on.
-    /// - Returns: how many bytes there were; 0 at the end, where they are known to be what was encrypted.
+    /// Reads the next decrypted bytes.
+    /// - Returns: the number of bytes; 0 at the end, when the message has been authenticated.
     func read(into plain: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int {
         while true {
             let count = BIO_read(chain, plain.baseAddress, Int32(plain.count))
@@ -105,7 +105,7 @@ private final class DecryptingMessage {
         }
     }
 
-    /// Brings the next encrypted bytes.
+    /// Provides the next encrypted bytes.
     private func feed() throws(ArchiveError) {
         while reader.place == pieceEnd, pieceEnd < contentEnd, let length = try reader.pieceLength() {
             pieceEnd = reader.place + length
@@ -125,7 +125,7 @@ private final class DecryptingMessage {
         ERR_clear_error()
         return ArchiveError(
             .wrongKey,
-            "\(file.path) was not opened: the key is not of one of its recipients, or the file is not what was made. "
-                + "Nothing in it can be trusted.")
+            "\(file.path) was not opened: the key is not one of its recipients', or the file was changed. "
+                + "Do not trust anything in it.")
     }
 }

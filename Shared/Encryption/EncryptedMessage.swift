@@ -1,25 +1,25 @@
-/// Where the parts of an encrypted archive are in its file: CMS AuthEnvelopedData (RFC 5652, RFC 5083), in BER or DER.
+/// The positions of an encrypted archive's parts in its file: CMS AuthEnvelopedData (RFC 5652, RFC 5083), in BER or DER.
 ///
-/// OpenSSL's own reader takes the whole file into memory, and none that is larger than some gigabytes.
+/// OpenSSL's own reader loads the whole file into memory, and fails above a few gigabytes.
 struct EncryptedMessage {
-    /// The message as it would be without contents, in DER: for whom it is, how it was encrypted, and the tag.
+    /// The message without contents, in DER: the recipients, the encryption parameters and the tag.
     let envelope: [UInt8]
-    /// The pieces in which the contents are, in order.
+    /// The position of the first piece of the contents.
     let firstPiece: Int
-    /// Where the contents end.
+    /// The end of the contents.
     let contentEnd: Int
-    /// Where the message ends: the next one begins there, or the file ends.
+    /// The end of the message, where the next message begins or the file ends.
     let end: Int
 
     private static let authEnvelopedData: [UInt8] = [
         0x06, 0x0B, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x10, 0x01, 0x17,
     ]
-    /// More than the keys of a thousand recipients.
+    /// The limit in bytes, above the size of the keys of a thousand recipients.
     fileprivate static let maximumPartLength = 4 << 20
 
-    /// Reads everything but the contents of the message that begins at a place.
+    /// Reads everything except the contents of the message at a position.
     ///
-    /// - Throws: `damaged` if it is no such message.
+    /// - Throws: `damaged` if there is no such message.
     init(_ file: ArchiveInput, at place: Int = 0) throws(ArchiveError) {
         var reader = Reader(file: file, place: place)
         try reader.enter(BERElement.sequence)
@@ -39,7 +39,7 @@ struct EncryptedMessage {
         var tail: [UInt8] = []
         if try reader.element().tag == BERElement.context1 { tail += try reader.part(BERElement.context1) }
         tail += try reader.part(BERElement.octets)
-        // The ends of what has no given length: the enveloped data, its tag, the message.
+        // The end markers of values with indefinite length: the enveloped data, its tag, the message.
         for _ in 0..<3 { try reader.leaveEnd() }
         end = reader.place
         let encrypted = BERElement.encoded(
@@ -51,7 +51,7 @@ struct EncryptedMessage {
                     BERElement.context0, BERElement.encoded(BERElement.sequence, head + encrypted + tail)))
     }
 
-    /// Goes through the values of a message one after the other.
+    /// Reads the values of a message sequentially.
     struct Reader {
         let file: ArchiveInput
         var place = 0
@@ -64,11 +64,11 @@ struct EncryptedMessage {
         var fault: ArchiveError {
             ArchiveError(
                 .damaged,
-                "\(file.path) is not an encrypted archive, or not a whole one: at byte \(place) there is something else. Get it "
+                "\(file.path) is not an encrypted archive, or not a whole one: the data at byte \(place) is unexpected. Get it "
                     + "again from where it was made.")
         }
 
-        /// The value that comes next.
+        /// The header of the next value.
         func element() throws(ArchiveError) -> BERElement {
             guard let element = BERElement(try file.bytes(at: place, count: BERElement.maximumHeaderLength)) else {
                 throw fault
@@ -76,14 +76,14 @@ struct EncryptedMessage {
             return element
         }
 
-        /// Goes on to the first value in the next one.
+        /// Moves to the first value inside the next one.
         mutating func enter(_ tag: UInt8) throws(ArchiveError) {
             let element = try element()
             guard element.tag == tag else { throw fault }
             place += element.headerLength
         }
 
-        /// The whole next value, which must be a short one of given length.
+        /// Reads the whole next value, which must be short and have a definite length.
         mutating func part(_ tag: UInt8) throws(ArchiveError) -> [UInt8] {
             let element = try element()
             guard element.tag == tag, let length = element.length, length <= EncryptedMessage.maximumPartLength else {
@@ -95,7 +95,7 @@ struct EncryptedMessage {
             return bytes
         }
 
-        /// Goes on behind the contents.
+        /// Moves past the contents.
         mutating func skipContent() throws(ArchiveError) {
             let element = try element()
             guard [BERElement.context0, BERElement.primitiveContext0].contains(element.tag) else { throw fault }
@@ -108,8 +108,8 @@ struct EncryptedMessage {
             place += 2
         }
 
-        /// Goes on to the bytes of the contents' next piece.
-        /// - Returns: how many there are; `nil` at the end, where the place stays.
+        /// Moves to the bytes of the contents' next piece.
+        /// - Returns: the piece's length in bytes; `nil` at the end, without moving.
         mutating func pieceLength() throws(ArchiveError) -> Int? {
             let element = try element()
             if element.isEnd { return nil }
@@ -118,7 +118,7 @@ struct EncryptedMessage {
             return length
         }
 
-        /// Goes on behind the marker that ends a value, if there is one.
+        /// Moves past an end-of-contents marker, if there is one.
         mutating func leaveEnd() throws(ArchiveError) {
             let bytes = try file.bytes(at: place, count: BERElement.maximumHeaderLength)
             if BERElement(bytes)?.isEnd == true { place += 2 }

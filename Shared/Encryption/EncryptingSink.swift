@@ -1,27 +1,26 @@
 import COpenSSL
 
-/// Encrypts what is written to it for the owners of certificates: CMS AuthEnvelopedData (RFC 5083) with AES-256-GCM, as
-/// BER with contents of no given length, so that memory does not grow with them. `openssl cms -decrypt -inform DER`
-/// opens it.
+/// Encrypts its input to certificates: CMS AuthEnvelopedData (RFC 5083) with AES-256-GCM, as BER with indefinite lengths, so that
+/// memory use is constant. `openssl cms -decrypt -inform DER` decrypts the output.
 ///
-/// The content key is made anew each time: the same bytes never give the same archive twice. RSA keys get it by OAEP
-/// with SHA-256, EC keys by ephemeral ECDH. What is longer than a message may be continues in the next one, with a content key
-/// of its own; the messages follow each other without anything between them. Confined to one thread.
+/// Each message has a new content key, so the same input never gives the same archive twice. RSA keys encrypt it by OAEP with
+/// SHA-256, EC keys by ephemeral ECDH. Input beyond the limit of a message continues in the next one; messages follow each other
+/// directly. Confined to one thread.
 package final class EncryptingSink: ByteSink {
-    /// The most that GCM may encrypt with one key and nonce, 2^39 - 256 bits (NIST SP 800-38D, 5.2.1.1), less what does not fill
-    /// a piece: all messages but the last are of this length.
+    /// The length of all messages but the last, in bytes: GCM's limit for one key and nonce, 2^39 - 256 bits (NIST SP 800-38D,
+    /// 5.2.1.1), rounded down to whole pieces.
     package static let messageLimit = 1 << 36 - 64 << 10
 
     private let recipients: [Certificate]
     private let sink: any ByteSink
     private let limit: Int
     private var message: EncryptingMessage
-    /// How many bytes the present message has.
+    /// The number of bytes in the current message.
     private var count = 0
 
     /// - Parameters:
-    ///   - recipients: at least one, each of them checked.
-    ///   - limit: how many bytes a message has at most.
+    ///   - recipients: at least one, all checked.
+    ///   - limit: the maximum number of bytes in a message.
     package init(
         to recipients: [Certificate], into sink: any ByteSink, messageLimit limit: Int = messageLimit
     ) throws(ArchiveError) {
@@ -41,7 +40,7 @@ package final class EncryptingSink: ByteSink {
                 message = try EncryptingMessage(to: recipients, into: sink)
                 count = 0
             }
-            // Piece by piece, so that little waits in memory.
+            // In small pieces, to limit memory use.
             let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(min(64 << 10, limit - count)))
             try message.write(piece)
             count += piece.count
@@ -59,9 +58,9 @@ package final class EncryptingSink: ByteSink {
 private final class EncryptingMessage {
     private let sink: any ByteSink
     private let message: OpaquePointer
-    /// Where the encrypted bytes come out.
+    /// The output of encrypted bytes.
     private let memory: OpaquePointer
-    /// Where the plain ones go in; the last of the chain is `memory`.
+    /// The input of plain bytes; the last element of the chain is `memory`.
     private let chain: OpaquePointer
 
     init(to recipients: [Certificate], into sink: any ByteSink) throws(ArchiveError) {
@@ -106,7 +105,7 @@ private final class EncryptingMessage {
         try pass()
     }
 
-    /// Ends the message; the sink stays open.
+    /// Ends the message; does not close the sink.
     func finish() throws(ArchiveError) {
         guard holdfast_bio_flush(chain) > 0 else { throw Self.failure() }
         try pass()

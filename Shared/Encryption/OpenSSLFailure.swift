@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// What OpenSSL says went wrong last on this thread.
+/// The last OpenSSL error on this thread.
 enum OpenSSLFailure {
-    /// The library's own words; its list of errors is empty afterwards.
+    /// The library's description of the error. Clears the thread's error queue.
     static func reason() -> String {
         let code = ERR_peek_last_error()
         ERR_clear_error()

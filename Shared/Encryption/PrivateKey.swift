@@ -3,13 +3,13 @@ import Files
 import Recording
 package import SystemPackage
 
-/// A private key, which opens the archives that were encrypted to its certificate.
+/// A private key, which decrypts archives encrypted to its certificate.
 package final class PrivateKey {
     let handle: OpaquePointer
 
-    /// Reads a key in PEM; one with a pass phrase asks for it on the terminal.
+    /// Reads a PEM key. If the key has a pass phrase, OpenSSL asks for it on the terminal.
     ///
-    /// - Throws: `wrongKey` if there is none.
+    /// - Throws: `wrongKey` if there is no key.
     package init(_ path: FilePath) throws(ArchiveError) {
         let bytes: [UInt8]
         do {

@@ -2,16 +2,16 @@ import FoundationEssentials
 import Glibc
 package import SystemPackage
 
-/// A directory whose entries are made, replaced and synced so that they survive a power cut.
+/// A directory whose entries are created, replaced and synced so that they survive a power cut.
 package struct Directory: Hashable, Sendable {
     package let path: FilePath
 
     package init(_ path: FilePath) {
-        // A file named without a directory is in the one where the program runs.
+        // A file name without a directory is relative to the working directory.
         self.path = path.isEmpty ? "." : path
     }
 
-    /// Makes the directory if it is not there, and the ones above it.
+    /// Creates the directory and its parents if they do not exist.
     package func create() throws(RecordingError) {
         let parent = path.removingLastComponent()
         if mkdir(path.string, 0o777) == 0 {
@@ -27,7 +27,7 @@ package struct Directory: Hashable, Sendable {
         }
     }
 
-    /// Makes the directory; an error if it is there.
+    /// Creates the directory; an error if it exists.
     package func createExclusively() throws(RecordingError) {
         try SystemCall.perform("create directory", path) { mkdir(path.string, 0o777) }
         try Directory(path.removingLastComponent()).sync()
@@ -38,7 +38,7 @@ package struct Directory: Hashable, Sendable {
         try OpenFile(path, .readOnly, options: .directory, action: "open directory", calls: calls).syncAll()
     }
 
-    /// The names in the directory, in no order; none if it is not there.
+    /// The names in the directory, unordered; none if it does not exist.
     package func names() throws(RecordingError) -> [String] {
         guard exists else { return [] }
         do {
@@ -62,8 +62,8 @@ package struct Directory: Hashable, Sendable {
         try OpenFile(path.appending(name), .readOnly, action: "read").bytes(in: 0..<Int.max)
     }
 
-    /// Puts a file in the place of the one of this name, if there is one: at every moment, also after a power cut,
-    /// either the old or the new one is there, whole.
+    /// Creates or replaces a file atomically: at any moment, even after a power cut, either the old or the new file exists,
+    /// complete.
     package func replace(_ name: String, with bytes: [UInt8], calls: FileCalls = .system) throws(RecordingError) {
         try replace(name, with: CollectionOfOne(bytes), calls: calls)
     }
@@ -73,7 +73,7 @@ package struct Directory: Hashable, Sendable {
     ) throws(RecordingError) {
         let temporary = Self.temporaryName(for: name)
         if contains(temporary) {
-            // Left by a program that was killed here.
+            // Left behind by a program that was killed here.
             try Directory.removeFile(path.appending(temporary))
         }
         do {
@@ -92,15 +92,15 @@ package struct Directory: Hashable, Sendable {
         }
     }
 
-    /// Where the bytes of a file are written before it gets its name.
+    /// The name under which a file's bytes are written before the file gets its final name.
     package static func temporaryName(for name: String) -> String { ".\(name).new" }
 
-    /// The name that a file was to get whose bytes are still under `temporaryName(for:)`; nil for any other file.
+    /// The final name of a file that is still under `temporaryName(for:)`; nil for any other file.
     package static func finalName(ofTemporary name: String) -> String? {
         name.hasPrefix(".") && name.hasSuffix(".new") ? String(name.dropFirst().dropLast(4)) : nil
     }
 
-    /// Gives a file another name, in place of the file that has it. The entries are not synced.
+    /// Renames a file, and replaces an existing one. The entries are not synced.
     package func rename(_ name: String, to newName: String, calls: FileCalls) throws(RecordingError) {
         let old = path.appending(name)
         try SystemCall.attempt("rename", old) { () throws(Errno) in try calls.rename(old, path.appending(newName)) }
@@ -116,14 +116,14 @@ package struct Directory: Hashable, Sendable {
         }
     }
 
-    /// Gives two entries each other's name: at every moment, also after a power cut, both names lead to what the one or the
-    /// other had. The entries are not synced.
+    /// Swaps the names of two entries: at any moment, even after a power cut, both names lead to one of the two contents. The
+    /// entries are not synced.
     package func exchange(_ name: String, with other: String, calls: FileCalls) throws(RecordingError) {
         let (one, two) = (path.appending(name), path.appending(other))
         try SystemCall.attempt("replace", one) { () throws(Errno) in try calls.exchange(one, two) }
     }
 
-    /// How many bytes a user without privileges can still write to the directory's disk.
+    /// Bytes on the directory's disk that are available to unprivileged processes.
     package func freeBytes() throws(RecordingError) -> Int {
         var status = statvfs()
         try SystemCall.perform("look at the disk of", path) { statvfs(path.string, &status) }
@@ -131,8 +131,8 @@ package struct Directory: Hashable, Sendable {
         return overflow ? .max : Int(clamping: bytes)
     }
 
-    /// Removes a directory that has no entries.
-    /// - Returns: whether it is not there any more; false if it has entries.
+    /// Removes an empty directory.
+    /// - Returns: whether the directory is gone; false if it has entries.
     package static func removeEmpty(_ path: FilePath) throws(RecordingError) -> Bool {
         if rmdir(path.string) == 0 { return true }
         switch Errno.last {
@@ -146,7 +146,7 @@ package struct Directory: Hashable, Sendable {
         try SystemCall.perform("remove", path) { unlink(path.string) }
     }
 
-    /// Removes a file, or a directory with what is in it. A symbolic link is removed, and not what it leads to.
+    /// Removes a file, or a directory with its contents. A symbolic link is removed, but not its target.
     package static func removeTree(
         _ path: FilePath, advice: String = "Remove it yourself."
     ) throws(RecordingError) {

@@ -1,10 +1,11 @@
 import Glibc
 import SystemPackage
 
-/// A piece of work that one of several programs has taken: a lock of flock(2) on a hidden file in the directory that the
-/// work is about.
+/// An exclusive claim on a task that several programs could do: a flock(2) lock on a hidden file in the directory that the task
+/// concerns.
 ///
-/// The system takes it back when the program ends, however it ends; the file goes with the claim, or with the next one.
+/// The system releases the lock when the program ends, however it ends. The file is removed with this claim, or with the next
+/// one.
 package final class DirectoryLock: Sendable {
     private let file: OpenFile
 
@@ -13,13 +14,13 @@ package final class DirectoryLock: Sendable {
     }
 
     deinit {
-        // While it is still locked, so that nobody's new file is hit.
+        // While still locked, so that another claim's new file is not removed.
         _ = unlink(file.path.string)
     }
 
     package static func fileName(_ name: String) -> String { ".\(name)\(suffix)" }
 
-    /// What a claim's file with this name is about; `nil` if it is not one.
+    /// The name of the task whose claim has this file; nil if it is not a claim's file.
     package static func name(ofFile fileName: String) -> String? {
         fileName.hasPrefix(".") && fileName.hasSuffix(suffix) && fileName.utf8.count > suffix.utf8.count + 1
             ? String(fileName.dropFirst().dropLast(suffix.count)) : nil
@@ -27,9 +28,9 @@ package final class DirectoryLock: Sendable {
 
     private static let suffix = ".claim"
 
-    /// Takes a piece of work.
+    /// Claims a task.
     ///
-    /// - Returns: `nil` while somebody else has it, in this program or another.
+    /// - Returns: nil while it is claimed elsewhere, in this program or another.
     package static func take(_ name: String, in directory: Directory) throws(RecordingError) -> DirectoryLock? {
         try OpenFile.lock(directory.path.appending(fileName(name))).map { DirectoryLock($0) }
     }

@@ -1,22 +1,22 @@
 import Glibc
 import SystemPackage
 
-/// A file that takes up room on the disk, so that there is some left when the disk is full.
+/// A file that occupies room on the disk, so that some can be freed when the disk is full.
 ///
-/// Release it to write what must be written at the end; restore it when there is room again.
+/// Release it to write the final data; restore it when there is room again.
 package struct DiskReserve: Sendable {
     private let directory: Directory
     private let path: FilePath
     private let bytes: Int
 
-    /// A reserve of so many bytes, which exists or is made by `restore`.
+    /// Creates a reserve of `bytes`; its file exists already, or `restore` creates it.
     package init(in directory: Directory, name: String = ".reserve", bytes: Int = 1 << 20) {
         self.directory = directory
         path = directory.path.appending(name)
         self.bytes = bytes
     }
 
-    /// Whether it is there, with all of its room.
+    /// Whether the file exists with all of its room allocated.
     package var exists: Bool {
         (try? path.stat(followTargetSymlink: false)).map { $0.sizeAllocated >= bytes } ?? false
     }
@@ -29,7 +29,7 @@ package struct DiskReserve: Sendable {
         }
     }
 
-    /// Takes up the room, unless that would leave less than as much again. The directory is made if it is missing.
+    /// Allocates the room, unless that would leave less than the same amount free. Creates the directory if it is missing.
     @discardableResult
     package func restore() throws(RecordingError) -> Bool {
         if exists { return true }
@@ -40,7 +40,7 @@ package struct DiskReserve: Sendable {
             path, .writeOnly, options: [.create, .exclusiveCreate], permissions: .ownerReadWrite, action: "create")
         do throws(Errno) {
             try SystemCall.repeating { () throws(Errno) in
-                // Answers its error, and does not set errno.
+                // Returns its error instead of setting errno.
                 let answer = posix_fallocate(file.descriptor.rawValue, 0, off_t(bytes))
                 if answer != 0 { throw Errno(rawValue: answer) }
             }

@@ -7,7 +7,7 @@ extension Sequence<UInt8> {
 }
 
 extension StringProtocol {
-    /// The bytes of hexadecimal digits, capital or not; `nil` if anything else is among them.
+    /// The bytes of hexadecimal digits in either case; nil if there is any other character, or an odd number of digits.
     package var hexBytes: [UInt8]? {
         let digits = compactMap { $0.isASCII ? $0.hexDigitValue : nil }
         guard digits.count == utf8.count, digits.count.isMultiple(of: 2) else { return nil }

@@ -1,7 +1,7 @@
 import SystemPackage
 
-/// A file to which whole lines are added. A line that a power cut tore is never read, and is removed before the next one is
-/// added. Several programs may add lines.
+/// A file to which whole lines are appended. A line that a power cut left incomplete is never read, and is removed before the
+/// next one is appended. Several programs may append lines.
 package struct LineFile: Sendable {
     private let directory: Directory
     private let name: String
@@ -11,7 +11,7 @@ package struct LineFile: Sendable {
         self.name = name
     }
 
-    /// The lines, without their ends; none if there is no file.
+    /// The lines, without their ends; none if the file does not exist.
     package func lines() throws(RecordingError) -> [ArraySlice<UInt8>] {
         guard directory.contains(name) else { return [] }
         let bytes = try directory.read(name)
@@ -19,9 +19,9 @@ package struct LineFile: Sendable {
         return whole.split(separator: UInt8(ascii: "\n"))
     }
 
-    /// Adds lines. When this returns, they would survive a power cut.
+    /// Appends lines. When this returns, they would survive a power cut.
     ///
-    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`, with the file as it was.
+    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`; the file is then unchanged.
     package func append(_ lines: [[UInt8]], calls: FileCalls = .system) throws(RecordingError) {
         if lines.isEmpty { return }
         let file = try OpenFile(openingOrCreating: directory.path.appending(name), calls: calls)
@@ -37,7 +37,7 @@ package struct LineFile: Sendable {
         }
     }
 
-    /// Where the last whole line of a file ends.
+    /// The end of the last complete line in a file.
     private static func wholeLength(of file: OpenFile) throws(RecordingError) -> Int {
         let pieceSize = 4 << 10
         var end = Int(try file.byteCount())

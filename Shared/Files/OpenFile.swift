@@ -2,18 +2,17 @@ import Glibc
 import Synchronization
 package import SystemPackage
 
-/// An open file, closed when nobody holds it any more.
+/// An open file, closed when the last reference is released.
 ///
-/// The descriptor stays the same and open as long as the object lives, so that one thread may sync the file while
-/// another writes to it: the kernel allows that, and a number that was closed and given to another file can't be hit by
-/// mistake.
+/// The descriptor stays open and unchanged as long as the object exists. So one thread may sync the file while another writes
+/// to it, which the kernel allows, and a descriptor that was closed and reused for another file is never used by mistake.
 package final class OpenFile: Sendable {
-    /// Where it was when it was opened; it may have got another name since.
+    /// The path when the file was opened; it may have been renamed since.
     package let path: FilePath
     let descriptor: FileDescriptor
 
     package let calls: FileCalls
-    /// Whether the file is new, and its entry in its directory may not be durable yet.
+    /// Whether the file is new, so that its directory entry may not be durable yet.
     private let isEntryNew: Atomic<Bool>
 
     package init(
@@ -31,11 +30,11 @@ package final class OpenFile: Sendable {
         isEntryNew = Atomic(options.contains(.exclusiveCreate))
     }
 
-    /// Opens or makes a file and locks it with flock(2). The system takes the lock back when the file is closed, also if the
+    /// Opens or creates a file and locks it with flock(2). The system releases the lock when the file is closed, even if the
     /// program is killed.
     ///
-    /// - Parameter isShared: whether others may have the lock too that share it.
-    /// - Returns: nil while somebody else has it, in this program or another.
+    /// - Parameter isShared: whether other holders may share the lock.
+    /// - Returns: nil while the lock is held elsewhere, in this program or another.
     package static func lock(_ path: FilePath, isShared: Bool = false) throws(RecordingError) -> OpenFile? {
         while true {
             let file = try OpenFile(
@@ -54,12 +53,12 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Locks the file with flock(2) until it is closed, and waits while another program has the lock. Only for what is done at once.
+    /// Locks the file with flock(2) until it is closed, and waits while another program has the lock. Only for short work.
     func lockExclusively() throws(RecordingError) {
         try SystemCall.perform("lock", path) { flock(descriptor.rawValue, LOCK_EX) }
     }
 
-    /// Makes a file, which must not be there yet, with its first bytes. Nothing is durable before a sync.
+    /// Creates a file, which must not exist yet, with its first bytes. Nothing is durable before a sync.
     package convenience init(
         creating path: FilePath, _ opening: [UInt8], calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -69,13 +68,13 @@ package final class OpenFile: Sendable {
         do throws(RecordingError) {
             try write(opening, at: 0)
         } catch {
-            // Without its opening the file is none, and a second try must be able to make it.
+            // A file without its opening is invalid, and a second attempt must be able to create it.
             try? Directory.removeFile(path)
             throw error
         }
     }
 
-    /// Opens a file to read and write, or makes it if there is none. A symbolic link is refused.
+    /// Opens a file for reading and writing, or creates it. A symbolic link is refused.
     package convenience init(openingOrCreating path: FilePath, calls: FileCalls = .system) throws(RecordingError) {
         let isNew = (try? path.stat(followTargetSymlink: false)) == nil
         try self.init(
@@ -84,12 +83,12 @@ package final class OpenFile: Sendable {
     }
 
     deinit {
-        // What matters was synced, and an error of close(2) is about that: nothing is left to be done.
+        // Important data was synced, and an error of close(2) would concern only that.
         try? descriptor.close()
     }
 
-    /// Waits until everything written so far, and the length, would survive a power cut: fdatasync(2). For a file that
-    /// is new, its directory's entries too. One thread, any.
+    /// Waits until everything written so far, and the length, would survive a power cut: fdatasync(2). For a new file this
+    /// includes its directory entry. Only one thread may call it at a time.
     package func sync() throws(RecordingError) {
         try SystemCall.attempt("sync", path) { () throws(Errno) in try calls.sync(descriptor) }
         if isEntryNew.load(ordering: .relaxed) {
@@ -98,14 +97,15 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// As fdatasync(2), with the file's other attributes, or with a directory's entries: fsync(2). Any thread.
+    /// Like fdatasync(2), but including all attributes of a file, or the entries of a directory: fsync(2). Callable on any
+    /// thread.
     package func syncAll() throws(RecordingError) {
         try SystemCall.attempt("sync", path) { () throws(Errno) in try calls.syncAll(descriptor) }
     }
 
-    /// Writes all of the bytes at an offset, in as many calls as that takes.
+    /// Writes all bytes at an offset, in as many calls as needed.
     ///
-    /// - Throws: after an error some of them may be there.
+    /// - Throws: after an error, some of the bytes may have been written.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(RecordingError) {
         var written = 0
         while written < bytes.count {
@@ -113,7 +113,7 @@ package final class OpenFile: Sendable {
             let count = try SystemCall.attempt("write to", path) { () throws(Errno) in
                 try calls.write(descriptor, rest, offset + Int64(written))
             }
-            // A disk that takes nothing and reports nothing must not be asked for ever.
+            // A disk that accepts no bytes and reports no error must not cause an endless loop.
             if count <= 0 { throw RecordingError(.ioError, action: "write to", path: path) }
             written += count
         }
@@ -129,8 +129,8 @@ package final class OpenFile: Sendable {
         try SystemCall.attempt("write to", path) { () throws(Errno) in try calls.resize(descriptor, length) }
     }
 
-    /// Whether the file still has a name. One that was removed, or replaced by another, takes bytes as before, and
-    /// nobody will find them.
+    /// Whether the file still has a name. A file that was removed or replaced still accepts writes, but nothing can read them
+    /// later.
     package var isLinked: Bool {
         (try? descriptor.stat().linkCount) ?? 0 > 0
     }
@@ -150,14 +150,14 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Lets the system forget the bytes of a range that are on disk: nobody will read them soon, and other programs can
-    /// use the memory.
+    /// Lets the system drop a range of bytes from the page cache, which must be on disk: they will not be read soon, and other
+    /// programs can use the memory.
     func dropFromMemory(_ range: Range<Int>) {
-        // Only a wish, and nothing depends on the answer.
+        // Only a hint; nothing depends on the result.
         _ = posix_fadvise(descriptor.rawValue, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
     }
 
-    /// Reads bytes at an offset, as many as there are and have room; 0 at the file's end.
+    /// Reads bytes at an offset, up to the size of `bytes`; returns 0 at the file's end.
     package func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(RecordingError) -> Int {
         do {
             return try descriptor.read(fromAbsoluteOffset: Int64(offset), into: bytes)
@@ -166,9 +166,9 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// The bytes of the file from an offset to another, or to its end, in pieces.
+    /// Reads the file's bytes in a range, or up to its end, in pieces.
     ///
-    /// - Parameter body: gets each piece, which it must not keep.
+    /// - Parameter body: receives each piece, and must not keep it.
     package func forEachPiece(
         ofSize size: Int = 256 << 10, in range: Range<Int> = 0..<Int.max, _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(RecordingError) {
@@ -184,7 +184,7 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// The bytes of the file from an offset to another, as many of them as there are.
+    /// The file's bytes in a range, as far as they exist.
     package func bytes(in range: Range<Int>) throws(RecordingError) -> [UInt8] {
         let end = min(range.upperBound, Int(try byteCount()))
         var failure: RecordingError?

@@ -1,5 +1,5 @@
-/// A JSON document of which one list may be long, encoded piece by piece: together the pieces are what
-/// `StoredJSON.document` gives of the whole, and nobody holds more than one of them.
+/// A JSON document with one long list, encoded piece by piece. Together the pieces equal `StoredJSON.document` of the whole,
+/// and only one of them is in memory at a time.
 package struct StoredDocument<Elements: Sequence>: Sequence where Elements.Element: Encodable {
     private static var batchSize: Int { 256 }
 
@@ -8,11 +8,11 @@ package struct StoredDocument<Elements: Sequence>: Sequence where Elements.Eleme
     private let tail: [UInt8]
 
     /// - Parameters:
-    ///   - shell: the document, its list empty.
-    ///   - key: the list's, at the top of the document.
+    ///   - shell: the document, with an empty list.
+    ///   - key: the list's key, at the top level of the document.
     package init(_ shell: some Encodable, list key: String, _ elements: Elements) {
         let bytes = StoredJSON.document(shell)
-        // Only what is at the top begins a line with two spaces, and no text has a line's end in it.
+        // Only top-level keys begin a line with two spaces, and texts contain no line ends.
         guard let opening = bytes.firstRange(of: Array("\n  \"\(key)\" : [\n".utf8)) else {
             preconditionFailure("the document has a list \(key)")
         }
@@ -22,7 +22,7 @@ package struct StoredDocument<Elements: Sequence>: Sequence where Elements.Eleme
     }
 
     /// - Parameters:
-    ///   - key: the long list's, at the top of the document.
+    ///   - key: the long list's key, at the top level of the document.
     package init<Document: Encodable>(
         _ document: Document, list key: String, _ list: WritableKeyPath<Document, Elements>
     ) where Elements: RangeReplaceableCollection {
@@ -42,7 +42,7 @@ package struct StoredDocument<Elements: Sequence>: Sequence where Elements.Eleme
             while batch.count < Self.batchSize, let element = elements.next() { batch.append(element) }
             if batch.isEmpty { return tail.take() }
             defer { isFirst = false }
-            // Without its brackets, in which it would be one step further to the left.
+            // Without its brackets; inside them, the elements are indented one level less.
             let lines = StoredJSON.document(batch).dropFirst(2).dropLast(3)
             var piece: [UInt8] = isFirst ? [] : Array(",\n".utf8)
             piece.reserveCapacity(lines.count + lines.count / 4)

@@ -1,13 +1,13 @@
 import Messages
 import SystemPackage
 
-/// JSON as it is kept in a session's directory: sorted keys, plain slashes, ISO 8601 dates.
+/// JSON in the form of a session's files: sorted keys, plain slashes, ISO 8601 dates.
 package enum StoredJSON {
     package static func line(_ value: some Encodable) -> [UInt8] {
         encode(value, isPretty: false)
     }
 
-    /// A value for people to look at, with a line end.
+    /// A value in a form for people, with a line end.
     package static func document(_ value: some Encodable) -> [UInt8] {
         encode(value, isPretty: true) + [UInt8(ascii: "\n")]
     }
@@ -21,7 +21,7 @@ package enum StoredJSON {
         } catch {
             throw RecordingError(
                 .unreadable, action: "read", path: directory.path.appending(name), reason: "\(error)",
-                advice: "Somebody may have changed it; the logs beside it can be read without it.")
+                advice: "It may have been changed by hand; the stream files next to it can be read without it.")
         }
     }
 

@@ -1,14 +1,14 @@
 import Glibc
 import SystemPackage
 
-/// How calls of the system are made: again, when a signal interrupted them.
+/// Makes system calls, and repeats them if a signal interrupted them.
 enum SystemCall {
-    /// Makes a call that answers 0 when it succeeded.
+    /// Makes a call that returns 0 on success.
     static func perform(_ action: String, _ path: FilePath, _ body: () -> Int32) throws(RecordingError) {
         try attempt(action, path) { () throws(Errno) in try check(body()) }
     }
 
-    /// Makes a call that throws what the system answered.
+    /// Makes a call that throws the system's error.
     static func attempt<Value>(
         _ action: String, _ path: FilePath, _ body: () throws(Errno) -> Value
     ) throws(RecordingError) -> Value {
@@ -19,7 +19,7 @@ enum SystemCall {
         }
     }
 
-    /// Makes a call until it was not interrupted.
+    /// Repeats a call as long as it is interrupted.
     static func repeating<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         while true {
             do throws(Errno) {
@@ -30,7 +30,7 @@ enum SystemCall {
         }
     }
 
-    /// Throws what the last call answered, unless it succeeded with 0.
+    /// Throws the last call's error, unless it returned 0.
     static func check(_ result: Int32) throws(Errno) {
         if result != 0 { throw .last }
     }

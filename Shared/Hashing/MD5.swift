@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// MD5 (RFC 1321) of bytes that come piece by piece: not safe, but what some receivers of uploads compare.
+/// Incremental MD5 (RFC 1321): not secure, but compared by some receivers of uploads.
 package struct MD5: Sendable {
     package static let byteCount = 16
 

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// SHA-256 (FIPS 180-4) of bytes that come piece by piece, by OpenSSL's libcrypto.
+/// Incremental SHA-256 (FIPS 180-4) with OpenSSL's libcrypto.
 ///
-/// A value: a copy goes its own way. Nothing is allocated until `finalize`.
+/// A value type: copies are independent. Nothing is allocated until `finalize`.
 package struct SHA256: Sendable {
     package static let byteCount = 32
 
@@ -42,7 +42,7 @@ package struct SHA256: Sendable {
     }
 }
 
-/// Lends a sequence's bytes, which are copied if they do not lie in one run of memory.
+/// Provides a sequence's bytes, copied if they are not contiguous in memory.
 func withBytes(of bytes: some Sequence<UInt8>, _ body: (UnsafeRawBufferPointer) -> Void) {
     if bytes.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) == nil {
         Array(bytes).withUnsafeBytes(body)

@@ -1,6 +1,6 @@
 package import Messages
 
-/// The answer to a request, which may come some effects later.
+/// The answer to a request; it may arrive some effects later.
 package final class Answer<Reply> {
     /// Nil until the request is answered.
     package private(set) var result: Result<Reply, RequestError>?

@@ -1,26 +1,24 @@
 package import Messages
 package import Recording
 
-/// A transaction of the catalog: durable as a whole, or without any effect. Its result is the files that it changed, as they
-/// are then; files that are not in the catalog any more are passed over.
+/// A catalog transaction: durable as a whole, or without any effect. Its result is the changed files in their new state; files
+/// that are no longer in the catalog are skipped.
 package enum CatalogChange: Hashable, Sendable {
-    /// A finished file.
     case add(ScannedFile)
     case mark([CatalogFile], receipt: JSONValue?, date: WallTime)
     case unmark([CatalogFile])
-    /// Enters files into the ledger. They do not count any more, and are in no list.
+    /// Enters files into the ledger. They no longer count, and appear in no list.
     case beginRemoval([CatalogFile], RemovalReason, WallTime)
-    /// Forgets files that were removed.
     case endRemoval([CatalogFile])
-    /// Takes files out of the ledger that are not removed after all. They are as they were before, with their marks.
+    /// Takes files that are not removed after all out of the ledger, with the marks they had before.
     case takeBack([CatalogFile])
-    /// How a log or those of a pattern are to be written.
+    /// How a log, or the logs of a pattern, are written.
     case setRule(LogConfiguration, LogPattern)
     case removeRule(LogPattern)
     case setThresholds(LogThresholds)
     case setCrossing(Threshold)
 
-    /// Whether it may use the space that is reserved for a full disk: what frees space, and what must not be forgotten.
+    /// Whether the change may use the space reserved for a full disk: it frees space, or must not be lost.
     var mayUseReserve: Bool {
         switch self {
         case .mark, .unmark, .beginRemoval, .endRemoval, .takeBack, .setCrossing: true

@@ -6,11 +6,10 @@ import ServiceKit
 
 /// Changes of the catalog, one transaction each.
 extension StreamFiles {
-    /// A change, and what follows from it.
     struct PendingChange {
         let change: CatalogChange
         let purpose: Purpose
-        /// Whether the space that is reserved for a full disk can still be used for it.
+        /// Whether the change may still use the space reserved for a full disk.
         var mayUseReserve: Bool
     }
 
@@ -19,7 +18,7 @@ extension StreamFiles {
         case crossing(fires: Bool, value: Int, limit: Int)
         case thresholds(Answer<LogThresholds>)
         case startThresholds
-        /// To find out that the catalog can be written again.
+        /// To find out whether the catalog can be written again.
         case proof
         case rule(LogConfiguration, Answer<LogConfiguration>)
         case oldRule(LogsRemove.Reply, Answer<LogsRemove.Reply>)
@@ -90,19 +89,19 @@ extension StreamFiles {
         return false
     }
 
-    /// Notes that the catalog could not be kept, or the disk not be compared with it.
+    /// Notes that the catalog could not be written, or the disk not be compared with it.
     func note(_ error: RecordingError) {
         if case .starting = state {
             state = .failed(error)
             return
         }
         hasCatalogFailed = true
-        log(.error, "the catalog could not be kept", [LogKey.error: "\(error)"])
-        emit(.failing("the catalog could not be kept: \(error)", for: "catalog"))
+        log(.error, "the catalog could not be written", [LogKey.error: "\(error)"])
+        emit(.failing("the catalog could not be written: \(error)", for: "catalog"))
     }
 
-    /// How a request is refused because of an error. A wrong parameter is the client's mistake; anything else is trouble with
-    /// the catalog or the disk.
+    /// The refusal of a request because of an error. A wrong parameter is the client's mistake; anything else is trouble with the
+    /// catalog or the disk.
     package func refusal(of error: RecordingError, at now: Moment) -> RequestError {
         if error.code != .invalidParameter { note(error) }
         let reason: RequestError.Reason =

@@ -5,9 +5,9 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// What the disk has: files that were finished, went away or changed.
+/// Follows the disk: files that were finished, removed or changed.
 extension StreamFiles {
-    /// How many sessions may wait to be compared. Beyond, all are.
+    /// How many sessions may wait to be compared. Beyond that, all sessions are compared.
     private static let maximumUnseen = 1_000
 
     /// How far a comparison of all sessions is.
@@ -19,9 +19,9 @@ extension StreamFiles {
     /// The sessions that have a directory.
     package struct SessionList: Sendable {
         package let sessions: [SessionIdentifier]
-        /// Whether there is anything where recordings are.
+        /// Whether the `recordings` directory has any entry.
         package let hasRecordings: Bool
-        /// Sessions that were retired and are not erased: their removal was interrupted.
+        /// Sessions that were retired but not erased: their removal was interrupted.
         package let retired: [SessionIdentifier]
 
         package init(sessions: [SessionIdentifier], hasRecordings: Bool, retired: [SessionIdentifier] = []) {
@@ -33,9 +33,9 @@ extension StreamFiles {
 
     // MARK: Recorders
 
-    /// Takes what recorders published.
+    /// Takes events that recorders published.
     package func take(_ segments: [SegmentFinished], _ events: [RecordingEvent], at now: Moment) {
-        // A session that is known by one of its files may have others that were not announced.
+        // A session known by one of its files may have other files that were not announced.
         for event in events {
             guard let session = try? SessionIdentifier(event.session),
                 event.mayHaveFinished || !catalog.isOpen(session)
@@ -46,7 +46,7 @@ extension StreamFiles {
         advance(at: now)
     }
 
-    /// Takes the files that are where recorders said. One that is not as the recorder said is left to the next comparison.
+    /// Takes announced files as found on the disk. One that differs from the announcement is left to the next comparison.
     package func found(_ files: [(segment: SegmentFinished, file: ScannedFile?)], at now: Moment) {
         for (segment, file) in files {
             guard var file, file.identity.bytes == segment.bytes else { continue }
@@ -56,7 +56,7 @@ extension StreamFiles {
         advance(at: now)
     }
 
-    /// Has a session compared soon: its files may not be those of the catalog.
+    /// Requests a comparison of a session soon, because its files may differ from those in the catalog.
     func wantComparison(of session: SessionIdentifier) {
         if unseen.contains(session) { return }
         if unseen.count < Self.maximumUnseen {
@@ -66,7 +66,7 @@ extension StreamFiles {
         }
     }
 
-    /// A recorder has come, which may have finished files unheard.
+    /// A recorder reconnected; events about files that it finished before may have been missed.
     package func noteReconnect() { isComparisonWanted = true }
 
     // MARK: Comparison
@@ -79,7 +79,7 @@ extension StreamFiles {
         emit(.listSessions)
     }
 
-    /// Takes the sessions that are on the disk.
+    /// Takes the sessions found on the disk.
     package func listed(_ result: Result<SessionList, RecordingError>, at now: Moment) {
         guard case .listing(let isRetry) = comparison else { return }
         switch result {
@@ -90,8 +90,8 @@ extension StreamFiles {
             if !isDryRun { erase(list.retired.map { ($0, nil) }, at: now) }
             let known = catalog.sessions
             if list.sessions.isEmpty, !known.isEmpty, !list.hasRecordings {
-                // A disk that is not mounted must not let every mark be forgotten.
-                let sentence = "there are no recordings, and the catalog has some"
+                // If the disk is not mounted, the marks of all files must not be forgotten.
+                let sentence = "there are no recordings, but the catalog lists some"
                 log(.error, "\(sentence): nothing is compared")
                 emit(.degraded("\(sentence): is the disk mounted?", for: "recordings"))
                 endComparison(isRetry: isRetry, at: now)
@@ -124,7 +124,7 @@ extension StreamFiles {
         emit(.compare(session, atOnce: isStart))
     }
 
-    /// Takes what a comparison of a session found.
+    /// Takes the result of a session's comparison.
     /// - Parameter warning: why files were left alone.
     package func compared(
         _ result: Result<CatalogChanges, RecordingError>, warning: String?, at now: Moment
@@ -162,7 +162,7 @@ extension StreamFiles {
         emit(.lookAtDisk)
         if case .starting = state { return setStartThresholds(at: now) }
         if isRetry {
-            // If there was nothing to write, this shows that it can be written.
+            // If there was nothing to write, this change proves that the catalog can be written again.
             change(.setThresholds(catalog.thresholds), for: .proof)
         } else if !hasCatalogFailed {
             emit(.clear("catalog"))
@@ -190,8 +190,8 @@ extension StreamFiles {
 }
 
 extension RecordingEvent {
-    /// Whether files may have been finished that were not announced: in a session that is over, all files count, and a
-    /// recorder that was killed may not have announced what it finished.
+    /// Whether files may have been finished without an announcement. In a session that is over, all files count; a recorder that
+    /// was killed may not have announced the files that it finished.
     fileprivate var mayHaveFinished: Bool {
         change == .restart || SessionStatus(rawValue: status)?.isOver ?? false
     }

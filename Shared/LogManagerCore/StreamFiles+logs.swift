@@ -2,9 +2,9 @@ import Files
 package import Messages
 import Recording
 
-/// How logs are to be written, and lists of files.
+/// Rules for writing logs, and lists of files.
 extension StreamFiles {
-    /// Adds how a log, or those of a pattern, are to be written.
+    /// Adds a rule for a log or a pattern.
     package func add(_ request: LogsAdd, at now: Moment) -> Answer<LogConfiguration> {
         answering { () throws(RequestError) in
             let pattern = try Self.pattern(request.name)
@@ -21,7 +21,7 @@ extension StreamFiles {
         }
     }
 
-    /// Changes how a log is to be written that was added or has files, or what was added for a pattern.
+    /// Changes the rule of a log that was added or has files, or the rule of a pattern.
     package func set(_ request: LogsSet, at now: Moment) -> Answer<LogConfiguration> {
         answering { () throws(RequestError) in
             let pattern = try Self.pattern(request.name)
@@ -66,7 +66,7 @@ extension StreamFiles {
         return configuration
     }
 
-    /// How a log is to be written that no rule is about.
+    /// The configuration of a log that no rule matches.
     private func defaults(for name: String) -> LogConfiguration {
         LogConfiguration(
             name: name, maximumFileSize: settings.maximumFileSize, maximumFileAge: settings.maximumFileAge)
@@ -80,7 +80,7 @@ extension StreamFiles {
         return try known(pattern)
     }
 
-    /// What was added for a log or a pattern, or how a log is written that has files or a pattern's name.
+    /// The configuration of a log or a pattern that is known: it has a rule, or the log has files.
     func known(_ pattern: LogPattern) throws(RequestError) -> LogConfiguration {
         if let own = catalog.rules[pattern] { return own }
         if let log = pattern.log {
@@ -123,7 +123,7 @@ extension StreamFiles {
 
     static func pattern(_ name: String) throws(RequestError) -> LogPattern {
         guard let pattern = LogPattern(name) else {
-            // A pattern may be anything that a log's name may be, so the refusal is that of a name.
+            // Every valid log name is a valid pattern, so the refusal is that of a name.
             _ = try log(name)
             throw RequestError(.invalidParameter, "'\(name)' can't be a log's name or a pattern of names")
         }
@@ -134,8 +134,8 @@ extension StreamFiles {
         guard let log = LogName(existing: name) else {
             throw RequestError(
                 .invalidParameter,
-                "'\(name)' can't be a log's name: write it as its files are named, letters, digits, - and _, "
-                    + "left-wrist_accelerometer say")
+                "'\(name)' can't be a log's name: use letters, digits, - and _, as in the names of its files, "
+                    + "such as left-wrist_accelerometer")
         }
         return log
     }

@@ -3,15 +3,15 @@ package import Messages
 import Recording
 import ServiceKit
 
-/// What was uploaded.
+/// Marks files as uploaded, and finds files by path.
 extension StreamFiles {
-    /// What a look at files is for.
+    /// The work behind a look at files.
     enum Look {
         case mark(MarkWork)
         case removal(Removal)
     }
 
-    /// Files that are being marked, or their marks taken back.
+    /// Files that are being marked or unmarked.
     final class MarkWork {
         let change: LogFileEvent.Change
         let receipt: JSONValue?
@@ -44,7 +44,7 @@ extension StreamFiles {
         look(at: &work.paths, for: .mark(work))
     }
 
-    /// Looks at the next of some paths. Nothing is written for it, so it takes more of them than a removal.
+    /// Looks up the next paths. Nothing is written, so a look takes twice as many files as a removal.
     func look(at paths: inout ArraySlice<String>, for look: Look) {
         let number = newNumber()
         looks[number] = look
@@ -52,7 +52,7 @@ extension StreamFiles {
         paths = paths.dropFirst(2 * pieceSize)
     }
 
-    /// Takes what paths lead to.
+    /// Takes the files that were found at paths.
     package func looked(_ number: Int, _ found: [PathLook], at now: Moment) {
         switch looks.removeValue(forKey: number) {
         case .mark(let work)?:
@@ -88,7 +88,7 @@ extension StreamFiles {
         }
     }
 
-    /// The files at some paths, and why others are refused. A file must be what it was when it was finished.
+    /// The files at some paths, and the refusals of others. A file must be as it was when it was finished.
     func identify(_ found: [PathLook]) throws(RecordingError) -> (
         files: [CatalogFile], refused: [LogFileOutcome.Refusal]
     ) {
@@ -115,7 +115,7 @@ extension StreamFiles {
         return (files, refused)
     }
 
-    /// The paths in their order, each once.
+    /// The paths in their order, without duplicates.
     static func unique(_ paths: [String]) -> [String] {
         var seen: Set<String> = []
         return paths.filter { seen.insert($0).inserted }

@@ -4,11 +4,12 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// What remains of sessions whose stream files were removed. It is removed last, because only it says what became of the
-/// files.
+/// Removes the remains of sessions whose stream files were removed. They are removed last, because only they record what happened
+/// to the files.
 ///
-/// A session is retired first: no program finds it any more. Its removal is published, and only then is it erased. If the
-/// program is killed in between, the next comparison finds what was retired and continues with the event.
+/// A session is first retired: its directory is renamed, and no program finds it any more. Its removal is then published, and
+/// only then is it erased. If the program is killed in between, the next comparison finds the retired session and continues with
+/// the event.
 extension StreamFiles {
     /// How many sessions are retired at once.
     private static let remainsAtOnce = 100
@@ -16,13 +17,13 @@ extension StreamFiles {
     /// Bytes of all sessions that are over, without their stream files.
     package var remainingBytes: Int { remains.values.reduce(0) { $0 + $1.bytes } }
 
-    /// Notes what a comparison found of a session.
+    /// Notes the remains that a comparison of a session found.
     func note(_ found: SessionRemains?, of session: SessionIdentifier) {
         remains[session] = found
         keptRemains.remove(session)
     }
 
-    /// Has what remains of sessions retired, by name, if they have no stream file any more and may go.
+    /// Retires, by name, the sessions that have no stream files any more and may be removed.
     /// - Returns: whether there are any.
     func retireRemains() -> Bool {
         let sessions = remains.filter { $0.value.files == 0 && !keptRemains.contains($0.key) }.keys.sorted()
@@ -33,7 +34,7 @@ extension StreamFiles {
         return true
     }
 
-    /// Takes what came of retiring sessions.
+    /// Takes the outcome of retiring sessions.
     package func retiredRemains(_ outcomes: [(session: SessionIdentifier, outcome: RemainsOutcome)], at now: Moment) {
         guard case .retiringRemains = cleanUp else { return }
         var retired: [(session: SessionIdentifier, bytes: Int?)] = []
@@ -41,7 +42,7 @@ extension StreamFiles {
             switch outcome {
             case .retired(let bytes):
                 retired.append((session, bytes))
-                // One of this name that was published is gone.
+                // An earlier session of this name, whose removal was published, is gone.
                 publishedRemains.remove(session)
                 wantComparison(of: session)
             case .kept(let reason):
@@ -52,7 +53,7 @@ extension StreamFiles {
             }
         }
         if retired.isEmpty {
-            // Sessions that are kept are passed over by the next round.
+            // The next round skips the sessions that are kept.
             judgeRemains(isStuck: true)
         } else {
             cleanUp = .erasingRemains(isStuck: true)
@@ -61,7 +62,7 @@ extension StreamFiles {
         advance(at: now)
     }
 
-    /// Has erased what was retired of sessions, with its bytes if they are known, once that is published.
+    /// Publishes the removal of retired sessions, then erases them; `bytes` is nil if unknown.
     func erase(_ retired: [(session: SessionIdentifier, bytes: Int?)], at now: Moment) {
         let new = retired.filter { !erasingRemains.contains($0.session) }
         if new.isEmpty { return }
@@ -72,12 +73,12 @@ extension StreamFiles {
         emit(.eraseRemains(new.map(\.session)))
     }
 
-    /// Takes why sessions could not be erased; nil for those that were.
+    /// Takes the reasons why sessions could not be erased; nil for erased sessions.
     package func erasedRemains(_ failures: [(session: SessionIdentifier, failure: String?)], at now: Moment) {
         for (session, failure) in failures {
             erasingRemains.remove(session)
             if let failure {
-                // The next comparison finds it again.
+                // The next comparison finds the session again.
                 log(.warning, "session not removed", ["session": "\(session)", LogKey.error: "\(failure)"])
             } else {
                 publishedRemains.remove(session)
@@ -103,9 +104,9 @@ extension StreamFiles {
     }
 }
 
-/// What came of retiring what remains of a session.
+/// The outcome of retiring a session.
 package enum RemainsOutcome: Hashable, Sendable {
     case retired(bytes: Int)
-    /// It has files, is not over, or was not uploaded as a whole. With a reason only if something is wrong.
+    /// The session has files, is not over, or was not uploaded completely. A reason is given only if something is wrong.
     case kept(String?)
 }

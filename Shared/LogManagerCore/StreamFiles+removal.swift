@@ -5,59 +5,58 @@ package import Messages
 import Recording
 import ServiceKit
 
-/// What is removed: in pieces, one after the other, so that a request never waits for more than a piece of a clean-up.
+/// Removes files in pieces, one piece at a time, so that a request waits for at most one piece of a clean-up.
 extension StreamFiles {
-    /// How long a clean-up rests if nothing more may be removed.
+    /// Pause after a clean-up that could remove nothing more.
     private static let cleanUpPause = TimeSpan.seconds(30)
-    /// How long a request may remove files, and wait for its turn: less than `ReplyServer`'s time limit.
+    /// Limit for a request to wait for its turn and remove files; shorter than the time limit of `ReplyServer`.
     private static let requestLimit = TimeSpan.seconds(20)
     private static let notAnyMore = "it was unmarked or removed in the meantime"
-    /// Space on the disk is used in multiples of this.
+    /// The disk allocates space in multiples of this, in bytes.
     private static let blockSize = 4_096
 
-    /// How far the clean-up is.
     enum CleanUp {
         case idle
-        /// It waits for its turn, or removes files.
+        /// Waiting for its turn, or removing files.
         case removing
         case retiringRemains
-        /// Stuck as long as nothing was erased.
+        /// `isStuck` stays true until a session is erased.
         case erasingRemains(isStuck: Bool)
-        /// Whether it was of use is found out by a look at the disk.
+        /// The next look at the disk decides whether enough space was freed.
         case judging(isStuck: Bool)
     }
 
     /// A removal of files, for one reason.
     final class Removal {
         enum Purpose {
-            /// To complete what is in the ledger.
+            /// Complete the removals in the ledger.
             case interrupted
             case uploaded(Answer<LogFileOutcome>)
-            /// To have no more bytes than this.
+            /// Remove files until at most this many bytes remain.
             case old(bytes: Int, Answer<LogsRemoveOldAndUploaded.Reply>)
             case log(LogName, LogPattern, Answer<LogsRemove.Reply>)
             case whenFull
         }
 
         let purpose: Purpose
-        /// On the monotonic clock.
+        /// On the monotonic clock, in nanoseconds.
         let deadline: Int64
-        /// Files that are still to be looked at, and to be removed.
+        /// Paths still to be looked up, and files still to be removed.
         var paths: ArraySlice<String> = []
         var files: ArraySlice<CatalogFile> = []
-        /// What is still to be completed.
+        /// Ledger entries still to be completed.
         var interrupted: ArraySlice<InterruptedRemoval> = []
-        /// Nil until it is this removal's turn.
+        /// Nil until this removal's turn.
         var plan: RemovalPlan?
         var piece: RemovalPiece?
-        /// Files that stay, until they are taken out of the ledger: they would be chosen again and again.
+        /// Files that stay. They leave the ledger when the removal ends: earlier, they would be chosen again.
         var refused: [CatalogFile] = []
         var outcome = LogFileOutcome(done: [], refused: [])
         var error: RecordingError?
-        /// Whether all is done but to take out of the ledger what stays; and how many changes that still takes.
+        /// Whether only the removal of `refused` from the ledger is left, and how many catalog changes that still takes.
         var isEnding = false
         var openChanges = 0
-        /// Whether it waits for a look, or for the result of an effect.
+        /// Whether the removal waits for a look at the disk, or for the result of an effect.
         var isBusy = false
 
         init(_ purpose: Purpose, deadline: Int64 = .max) {
@@ -70,12 +69,12 @@ extension StreamFiles {
         }
     }
 
-    /// Removals waiting for the running one.
+    /// Removals that wait for the running one.
     package var waitingRemovals: Int { max(0, removals.count - 1) }
 
-    // MARK: What is asked
+    // MARK: Requests
 
-    /// Removes these files, if they are marked as uploaded.
+    /// Removes those of the files that are marked as uploaded.
     package func removeUploaded(_ request: LogsRemoveUploaded, at now: Moment) -> Answer<LogFileOutcome> {
         let answer = Answer<LogFileOutcome>()
         let removal = Removal(.uploaded(answer), deadline: now.monotonic + Self.requestLimit.nanoseconds)
@@ -84,7 +83,7 @@ extension StreamFiles {
         return answer
     }
 
-    /// Removes files, the oldest first and uploaded ones before others, until there are no more bytes than the request says.
+    /// Removes files until at most `request.bytes` remain: uploaded files before others, the oldest first.
     package func removeOldAndUploaded(
         _ request: LogsRemoveOldAndUploaded, at now: Moment
     ) -> Answer<LogsRemoveOldAndUploaded.Reply> {
@@ -101,7 +100,7 @@ extension StreamFiles {
         return answer
     }
 
-    /// Removes a log, and its files if the request says so.
+    /// Removes a log's rule and its files. Refused as `wouldDelete` if there are files and `deleteFiles` is not set.
     package func remove(_ request: LogsRemove, at now: Moment) -> Answer<LogsRemove.Reply> {
         let answer = Answer<LogsRemove.Reply>()
         do throws(RequestError) {
@@ -123,7 +122,7 @@ extension StreamFiles {
                 throw RequestError(
                     .wouldDelete,
                     "removing log '\(log)' would delete \(usage.files) files of \(usage.bytes) bytes, "
-                        + "\(usage.pendingFiles) of them not uploaded; say \"deleteFiles\": true if they may go")
+                        + "\(usage.pendingFiles) of them not uploaded; set \"deleteFiles\": true to delete them")
             }
         } catch {
             answer.refuse(error)
@@ -140,9 +139,9 @@ extension StreamFiles {
         advanceRemovals(at: now)
     }
 
-    // MARK: What is done by itself
+    // MARK: Automatic removal
 
-    /// Completes what is in the ledger.
+    /// Completes the removals in the ledger.
     func completeRemovals(at now: Moment) {
         completionAt = nil
         do {
@@ -157,17 +156,17 @@ extension StreamFiles {
         }
     }
 
-    /// Lets a clean-up begin that rested because nothing more could be removed: something may be removed now.
+    /// Lets the next clean-up begin at once: something that could not be removed before may be removable now.
     func endCleanUpPause() { cleanUpAt = .min }
 
-    /// Removes what the user's policy says, if it is time.
+    /// Begins a clean-up if the user's policy allows one and the pause is over.
     func cleanUpIfDue(at now: Moment) {
         guard case .idle = cleanUp, settings.whenFull != .nothing, now.monotonic >= cleanUpAt else { return }
         cleanUp = .removing
         removals.append(Removal(.whenFull))
     }
 
-    /// What a clean-up would remove now with the thresholds that were given, in order.
+    /// The files that a clean-up would remove now, in order, with the thresholds from the settings.
     package func removalCandidates() throws -> [CatalogFile] {
         var plan = cleanUpPlan(by: try catalog.thresholds.changed(by: settings.thresholds))
         var files: [CatalogFile] = []
@@ -183,7 +182,7 @@ extension StreamFiles {
             freeing: bytesToFree(by: thresholds), unit: excess(by: thresholds) > 0 ? 1 : Self.blockSize)
     }
 
-    /// Judges a clean-up that ended, once the disk was looked at.
+    /// Decides what follows a clean-up that ended, once the disk was looked at.
     func judgeCleanUp(at now: Moment) {
         guard case .judging(let isStuck) = cleanUp else { return }
         cleanUp = .idle
@@ -193,21 +192,21 @@ extension StreamFiles {
             cleanUp = .retiringRemains
             return
         }
-        // What could not be removed now will hardly be a second later.
+        // A file that could not be removed now will hardly be removable a second later.
         cleanUpAt = now.monotonic + Self.cleanUpPause.nanoseconds
         emit(
             .degraded(
-                "\(ByteCount(bytes: bytesToFree)) too much is on the disk, and --when-full \(settings.whenFull.rawValue) "
-                    + "lets nothing more go: free some space, or upload",
+                "the disk holds \(ByteCount(bytes: bytesToFree)) too much, and --when-full \(settings.whenFull.rawValue) "
+                    + "allows no more removals: free some space, or upload",
                 for: "full"))
     }
 
     // MARK: The removal under way
 
-    /// Continues with the removal under way as far as possible, and with those after it.
+    /// Continues with the running removal as far as possible, then with those after it.
     func advanceRemovals(at now: Moment) {
         while let removal = removals.first, !removal.isBusy { advance(removal, at: now) }
-        // What has waited too long is not begun.
+        // A removal that has waited too long is not begun.
         let late = removals.dropFirst().filter { now.monotonic >= $0.deadline }
         if late.isEmpty { return }
         removals.removeAll { removal in late.contains { $0 === removal } }
@@ -283,15 +282,15 @@ extension StreamFiles {
             return try oldest(
                 of: removal, removal.plan ?? RemovalPlan(freeing: .max), .oldest, log, .logRemoved, at: now)
         case .whenFull:
-            // A request does not wait for a clean-up, which begins again after it.
+            // A request does not wait for a clean-up; the clean-up begins again after the request.
             if removal.plan != nil, removals.count > 1 { return nil }
             let plan = removal.plan ?? cleanUpPlan(by: catalog.thresholds)
             return try oldest(of: removal, plan, settings.whenFull, nil, .whenFull, at: now)
         }
     }
 
-    /// The oldest files, as many as have to be removed. Chosen anew for each piece: what is marked in the meantime is removed
-    /// before what is not.
+    /// The oldest files, up to the number of bytes to be freed. Chosen anew for each piece, because files marked in the meantime
+    /// are removed before unmarked ones.
     private func oldest(
         of removal: Removal, _ plan: RemovalPlan, _ policy: RetentionPolicy, _ log: LogName?, _ reason: RemovalReason,
         at now: Moment
@@ -308,7 +307,7 @@ extension StreamFiles {
         return nil
     }
 
-    /// Takes what a removal's paths lead to.
+    /// Takes the files that were found at a removal's paths.
     func looked(_ found: [PathLook], by removal: Removal, at now: Moment) {
         removal.isBusy = false
         do throws(RecordingError) {
@@ -330,7 +329,8 @@ extension StreamFiles {
     ) {
         switch (change, result) {
         case (.takeBack(let files), _):
-            // A comparison leaves out what is in the ledger: one since the removal began may not have seen why they stay.
+            // A comparison leaves out files in the ledger, so one that ran during the removal may have missed why these files
+            // stay.
             for file in files { wantComparison(of: file.session) }
             removal.openChanges -= 1
             removal.isBusy = removal.openChanges > 0
@@ -358,12 +358,12 @@ extension StreamFiles {
         let piece = RemovalPiece(choice.files, reason: choice.reason, date: choice.date)
         removal.piece = piece
         if let step = piece.step { return emit(.remove(step, piece.stepFiles)) }
-        // Files that were named have others after them; the oldest ones would be chosen again.
+        // A removal of named files continues with the next ones. One by age would choose the same files again.
         removal.isBusy = false
         if removal.plan != nil { end(removal) }
     }
 
-    /// Takes the result of a step: why it was not done for some files, by their number.
+    /// Takes the result of a step: the failures, by the files' numbers.
     package func stepped(_ failures: [Int64: RemovalFailure], at now: Moment) {
         guard let removal = removals.first, removal.piece?.step != nil else { return }
         removal.piece?.take(failures)
@@ -379,7 +379,7 @@ extension StreamFiles {
         advance(at: now)
     }
 
-    /// Before the ledger forgets the files: if the program is killed in between, its next start completes the removals, and
+    /// Called before the ledger forgets the files: if the program is killed in between, its next start completes the removals and
     /// publishes them again.
     private func publishRemovals(of piece: RemovalPiece, at now: Moment) {
         for file in piece.removed where publishedRemovals.insert(file.id).inserted {
@@ -420,7 +420,7 @@ extension StreamFiles {
         (removal.paths, removal.files) = ([], [])
     }
 
-    /// Takes out of the ledger what stays, and ends a removal after that.
+    /// Takes the refused files out of the ledger; the removal ends after that.
     private func end(_ removal: Removal) {
         removal.isEnding = true
         removal.piece = nil
@@ -432,7 +432,7 @@ extension StreamFiles {
         removal.isBusy = removal.openChanges > 0
     }
 
-    /// Answers who asked for a removal that is over.
+    /// Answers the request behind a removal that is over.
     private func conclude(_ removal: Removal, at now: Moment) {
         let done = removal.outcome.done
         let isLate = now.monotonic >= removal.deadline
@@ -460,7 +460,7 @@ extension StreamFiles {
                     RequestError(
                         .notEnough,
                         "\(done.count) files were removed, and \(totalBytes) bytes are left, more than \(bytes): "
-                            + "the others can't be removed; the log says why"))
+                            + "the others can't be removed; the log has the reasons"))
             }
         case .log(_, let pattern, let answer):
             if let error = removal.error { return answer.refuse(refusal(of: error, at: now)) }
@@ -470,12 +470,12 @@ extension StreamFiles {
             if let error = removal.error { note(error) }
             if !done.isEmpty { log(.notice, "cleaned up", ["files": "\(done.count)"]) }
             if let error = removal.error, error.code != .noSpace {
-                // Whether stream files may go is unknown, so what remains of sessions must not go in their place. With no space
-                // for the ledger it may: it needs none, and makes some.
+                // Whether more stream files can be removed is unknown, so the remains of sessions must not be removed in their
+                // place. If only space for the ledger is missing, they may: removing them needs no ledger, and frees space.
                 cleanUp = .idle
                 cleanUpAt = now.monotonic + Self.retryInterval
             } else {
-                // One that made way for a request is not stuck.
+                // A clean-up that made way for a request is not stuck.
                 cleanUp = .judging(isStuck: done.isEmpty && removals.isEmpty)
             }
             emit(.restoreReserve)

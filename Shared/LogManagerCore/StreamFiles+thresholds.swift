@@ -2,9 +2,8 @@ import Logging
 package import Messages
 import ServiceKit
 
-/// When thresholds are crossed, and what follows.
+/// Compares sizes with the thresholds, and acts when one is crossed.
 extension StreamFiles {
-    /// Changes thresholds.
     package func setThresholds(_ request: LogsSetThresholds, at now: Moment) -> Answer<LogThresholds> {
         let answer = Answer<LogThresholds>()
         do {
@@ -22,7 +21,7 @@ extension StreamFiles {
         return answer
     }
 
-    /// Takes how many bytes are free on the disk; nil if that is unknown.
+    /// Takes the number of bytes free on the disk; nil if unknown.
     package func take(freeBytes: Int?, at now: Moment) {
         self.freeBytes = freeBytes
         evaluate(at: now)
@@ -30,7 +29,7 @@ extension StreamFiles {
         advance(at: now)
     }
 
-    /// Compares what there is with the thresholds.
+    /// Compares the current sizes with the thresholds.
     func evaluate(at now: Moment) {
         guard case .running = state, !isDryRun else { return }
         let thresholds = catalog.thresholds
@@ -40,7 +39,7 @@ extension StreamFiles {
             var new = threshold
             let fires = new.evaluate(value, limit: limit)
             guard new != threshold else { continue }
-            // Stored before it is published: it is published once, even if the program is killed here.
+            // Stored before it is published, so that a crossing is published at most once, even if the program is killed here.
             storedKinds.insert(new.kind)
             change(.setCrossing(new), for: .crossing(fires: fires, value: value, limit: limit))
         }
@@ -61,18 +60,18 @@ extension StreamFiles {
         publish(.threshold, of: LogFileEvent.allLogs, at: now, bytes: value, threshold: kind, limit: limit)
     }
 
-    /// How many bytes have to go so that no threshold of all files or of free space is crossed.
+    /// How many bytes must be removed so that neither the threshold of all files nor that of free space is crossed.
     package var bytesToFree: Int { bytesToFree(by: catalog.thresholds) }
 
     var isFull: Bool { bytesToFree > 0 }
 
-    /// How many bytes have to go by these thresholds.
+    /// How many bytes must be removed to meet these thresholds.
     func bytesToFree(by thresholds: LogThresholds) -> Int {
         let missing = thresholds.minimumFreeBytes > 0 ? thresholds.minimumFreeBytes - (freeBytes ?? .max) : 0
         return max(0, excess(by: thresholds), missing)
     }
 
-    /// How many bytes all files and what else sessions have are beyond their threshold; negative below it, 0 without one.
+    /// How far all files and the remains of sessions exceed their threshold, in bytes; negative below it, 0 without one.
     func excess(by thresholds: LogThresholds) -> Int {
         thresholds.totalBytes > 0 ? catalog.usage.totalBytes + remainingBytes - thresholds.totalBytes : 0
     }
@@ -87,7 +86,7 @@ extension StreamFiles {
 }
 
 extension LogThresholds {
-    /// These thresholds with some of them changed.
+    /// These thresholds with the changes of a request.
     func changed(by request: LogsSetThresholds) throws(RequestError) -> LogThresholds {
         var thresholds = self
         let changes = [

@@ -7,18 +7,18 @@ import ServiceKit
 
 /// Everything that log-manager decides: which thresholds are crossed, which stream files are marked, and which are removed.
 ///
-/// It receives events with their time and returns effects. The caller has the catalog, the disk and a clock: it carries the
-/// effects out and reports the results. Confined to one thread. Its work is in extensions: changes of the catalog
-/// (`+changes`), thresholds (`+thresholds`), marks (`+marks`), removal (`+removal`), what the disk has (`+disk`), requests
-/// about logs (`+logs`).
+/// It receives events with their time and returns effects. The caller owns the catalog, the disk and a clock; it carries the
+/// effects out and reports the results. Confined to one thread. Extensions hold the parts: changes of the catalog (`+changes`),
+/// thresholds (`+thresholds`), marks (`+marks`), removal (`+removal`), remains of sessions (`+remains`), the disk (`+disk`),
+/// rules and lists (`+logs`).
 package final class StreamFiles: ProgramCore {
     package struct Settings: Sendable {
-        /// Thresholds that were given; the others stay as they were set last.
+        /// Thresholds that the user gave; the others keep their last value.
         package let thresholds: LogsSetThresholds
         package let whenFull: RetentionPolicy
-        /// How often the disk is compared with the catalog, in nanoseconds.
+        /// Interval between comparisons of the disk with the catalog, in nanoseconds.
         package let rescanInterval: Int64
-        /// How logs are to be written that no rule is about: bytes and seconds, 0 for no limit.
+        /// For logs that no rule matches: bytes and seconds, 0 for no limit.
         package let maximumFileSize: Int
         package let maximumFileAge: Double
 
@@ -36,79 +36,79 @@ package final class StreamFiles: ProgramCore {
     }
 
     package enum State {
-        /// Carry out the effects until it is another one.
+        /// Carry out the effects until the state changes.
         case starting
         case running
         case failed(RecordingError)
     }
 
-    /// How soon the disk is compared with the catalog again, and a removal completed, after a failure.
+    /// Delay before the disk is compared again, or a removal completed, after a failure; in nanoseconds.
     static let retryInterval = TimeSpan.seconds(5).nanoseconds
     private static let tickInterval = TimeSpan.seconds(1).nanoseconds
 
     let settings: Settings
     let catalog: any CatalogReader
-    /// How many files are removed at once: between pieces others have their turn.
+    /// How many files are removed at once; other work has its turn between pieces.
     let pieceSize: Int
-    /// Whether nothing is to be removed, marked or published: only what would be removed is to be found out.
+    /// Whether to find out only what would be removed: nothing is removed, marked or published.
     let isDryRun: Bool
     package internal(set) var state = State.starting
     package var effects: [Effect] = []
     package private(set) var nextDeadline = Int64.min
-    /// How many events each log had.
+    /// The number of events published so far, by log.
     private var sequences: [String: Int] = [:]
 
     // Changes
     var nextNumber = 0
-    /// Changes whose result has not come, by their number.
+    /// Changes whose result is pending, by their number.
     var changes: [Int: PendingChange] = [:]
-    /// Whether the catalog could not be kept since the disk was compared last.
+    /// Whether the catalog could not be written since the last comparison of the disk.
     var hasCatalogFailed = false
 
     // Thresholds
-    /// Thresholds of which a crossing is being stored.
+    /// Thresholds whose crossing is being stored.
     var storedKinds: Set<Threshold.Kind> = []
-    /// Bytes free on the disk, when it was looked at last; nil if that is unknown.
+    /// Bytes free on the disk at the last look; nil if unknown.
     package internal(set) var freeBytes: Int?
 
     // Marks and removals
-    /// What looks at files are for, by their number.
+    /// The work behind each pending look at files, by the look's number.
     var looks: [Int: Look] = [:]
-    /// Removals, one after the other: the first is under way.
+    /// Removals run one after the other; the first is running.
     var removals: Deque<Removal> = []
     var cleanUp = CleanUp.idle
-    /// Removals that were published, and that the ledger could not forget yet, by the files' numbers.
+    /// Numbers of files whose removal was published, but which are still in the ledger.
     var publishedRemovals: Set<Int64> = []
-    /// When a clean-up may begin that follows one which could remove nothing, on the monotonic clock.
+    /// Earliest time of the next clean-up after one that could remove nothing, on the monotonic clock.
     var cleanUpAt = Int64.min
-    /// When files are looked at again that stayed in the ledger, on the monotonic clock; nil if there are none.
+    /// When removals left in the ledger are tried again, on the monotonic clock; nil if there are none.
     var completionAt: Int64?
-    /// What was removed since the start.
+    /// Files removed since the start.
     package internal(set) var removedUsage: [RemovalReason: LogUsage] = [:]
     package internal(set) var markedFiles = 0
 
-    /// What remains of sessions that are over, and which of them must not go.
+    /// The remains of sessions that are over, and the sessions among them that must stay.
     var remains: [SessionIdentifier: SessionRemains] = [:]
     var keptRemains: Set<SessionIdentifier> = []
-    /// Sessions that are being erased; and those whose removal was published, until they are erased.
+    /// Sessions being erased, and sessions whose removal was published but which are not erased yet.
     var erasingRemains: Set<SessionIdentifier> = []
     var publishedRemains: Set<SessionIdentifier> = []
 
     // The disk
-    /// Logs that were being written when somebody looked last. Look before a request that names a log.
+    /// Logs that were being written at the last look. Update before a request that names a log.
     package var currentLogs: Set<LogName> = []
     var comparison: Comparison?
-    /// The session that is being compared.
+    /// The session being compared.
     var compared: SessionIdentifier?
-    /// Sessions that are to be compared soon.
+    /// Sessions to be compared soon.
     var unseen: Deque<SessionIdentifier> = []
-    /// When all is compared next, on the monotonic clock; and before when not, even after a failure.
+    /// When the next comparison of all sessions is due, and the earliest time of one after a failure; on the monotonic clock.
     var comparisonAt = Int64.min
     var retryAt = Int64.min
-    /// Whether all is to be compared soon: files may have been finished unheard.
+    /// Whether all sessions are to be compared soon, because announcements of finished files may have been missed.
     var isComparisonWanted = false
 
-    /// - Parameter catalog: what is durable, as it is after each change.
+    /// - Parameter catalog: the durable state, current after each change.
     package init(_ settings: Settings, catalog: any CatalogReader, isDryRun: Bool = false, pieceSize: Int = 128) {
         self.settings = settings
         self.catalog = catalog
@@ -116,7 +116,7 @@ package final class StreamFiles: ProgramCore {
         self.pieceSize = pieceSize
     }
 
-    /// Completes removals that were interrupted, compares the disk with the catalog, and sets the thresholds that were given.
+    /// Completes interrupted removals, compares the disk with the catalog, and sets the thresholds from the settings.
     package func start(at now: Moment) {
         if !isDryRun { emit(.restoreReserve) }
         emit(.lookAtDisk)
@@ -129,7 +129,7 @@ package final class StreamFiles: ProgramCore {
         tick(at: now)
     }
 
-    /// Does what is due by time. Each second.
+    /// Does the work that is due; called each second.
     package func tick(at now: Moment) {
         emit(.restoreReserve)
         emit(.lookAtDisk)

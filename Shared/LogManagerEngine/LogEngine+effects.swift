@@ -11,7 +11,7 @@ extension LogEngine {
         case looks, scans, removals
     }
 
-    /// How many files are compared at once: between pieces others have their turn.
+    /// How many files are compared at once; other work has its turn between pieces.
     private static let comparedSize = 256
 
     static func queue(of effect: StreamFiles.Effect) -> Queue? {
@@ -71,7 +71,7 @@ extension LogEngine {
         }
     }
 
-    /// Makes the catalog have what a session's directory has.
+    /// Updates the catalog from a session's directory.
     private func compare(
         _ session: SessionIdentifier, atOnce: Bool
     ) async -> (Result<CatalogChanges, RecordingError>, warning: String?) {

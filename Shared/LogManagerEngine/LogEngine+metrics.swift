@@ -32,7 +32,6 @@ extension Metric {
         health: "waitingRemovals")
 }
 
-/// What it counts, for those who watch it.
 extension LogEngine {
     func measure() {
         let total = catalog.usage.total

@@ -4,7 +4,7 @@ import Messages
 import Recording
 import Runtime
 
-/// What is answered from the catalog and the disk as they are.
+/// Requests answered from the current state of the catalog and the disk.
 extension LogEngine {
     var thresholds: LogThresholds { catalog.thresholds }
 
@@ -14,7 +14,7 @@ extension LogEngine {
     }
 
     func configuration(_ request: LogsGet) async throws(RequestError) -> LogConfiguration {
-        // A recorder asks for the logs that it begins: whether they have files makes no difference.
+        // A recorder requests the configuration of logs that it begins: whether they have files makes no difference.
         if request.orDefaults != true { await lookAtCurrentLogs() }
         return try core.configuration(request)
     }
@@ -51,8 +51,8 @@ extension LogEngine {
             otherBytes: room.otherBytes + core.remainingBytes)
     }
 
-    /// Bytes of the files that are being written in some sessions, of what else these have with the write-ahead log, and bytes
-    /// free on the disk.
+    /// Bytes of the files being written in some sessions by log, bytes of their other contents and of the write-ahead log, and
+    /// bytes free on the disk.
     private func room(
         of sessions: [SessionIdentifier]
     ) async -> (current: [LogName: Int], otherBytes: Int, freeBytes: Int?) {

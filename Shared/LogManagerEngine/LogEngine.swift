@@ -9,20 +9,20 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// Runs a log-manager: tells `StreamFiles` what happens and when, and carries out what it asks for.
+/// Runs a log-manager: passes events and their times to `StreamFiles`, and carries out its effects.
 ///
-/// On a thread of its own, because a durable mark waits for the disk; what takes long is done on others: listing directories,
-/// removing files. Its work is in extensions: what is to be done (`+effects`), what is asked (`+requests`), what it counts
+/// Runs on a thread of its own, because a durable mark waits for the disk. Slow work is done on other threads: listing
+/// directories, removing files. Extensions carry out effects (`+effects`), answer requests (`+requests`) and keep metrics
 /// (`+metrics`).
 actor LogEngine: Engine {
     let thread: SocketThread
     let runtime: Runtime<StreamFiles.Effect, Queue>
     let core: StreamFiles
     let folder: DataDirectory
-    /// Held while the program runs: no other log-manager keeps this catalog.
+    /// Held while the program runs, so that no other log-manager uses this catalog.
     private let lock: DataLock
     let catalog: Catalog
-    /// Space for the ledger on a full disk: without it nothing could be removed then.
+    /// Space for the ledger on a full disk, where nothing could be removed without it.
     let reserve: DiskReserve
     /// Compares and removes.
     let worker: OwnThread<DataDirectory>
@@ -39,8 +39,9 @@ actor LogEngine: Engine {
         try self.init(settings: settings, data: host.configuration.dataDirectory, Runtime(host), listener: listener)
     }
 
-    /// Opens the catalog. Without a listener, for a dry run.
-    /// - Throws: `RecordingError` if another log-manager has it, or it can't be read.
+    /// Opens the catalog.
+    /// - Parameter listener: nil for a dry run.
+    /// - Throws: `RecordingError` if another log-manager uses the catalog, or it can't be read.
     init(
         settings: LogManagerSettings, data: FilePath, _ runtime: sending Runtime<StreamFiles.Effect, Queue>,
         listener: Listener?
@@ -57,19 +58,19 @@ actor LogEngine: Engine {
         diskReader = try OwnThread(name: "files", folder)
     }
 
-    /// Opens the catalog, on a full disk with the space that was reserved for it.
+    /// Opens the catalog; if the disk is full, with the space reserved for it.
     private static func catalog(in data: FilePath, _ reserve: DiskReserve) throws(RecordingError) -> Catalog {
         do {
             return try Catalog(in: data)
         } catch {
-            // SQLite calls a full disk an I/O error if it can't make the files beside its database.
+            // On a full disk, SQLite reports an I/O error if it can't create the files beside its database.
             guard error.code == .noSpace || error.code == .inputOutput, reserve.exists else { throw error }
             try reserve.release()
             return try Catalog(in: data)
         }
     }
 
-    /// Carries out what has to be done before anything is answered.
+    /// Carries out the work that must be done before requests are answered.
     func begin() async throws {
         core.start(at: now)
         try await performInTurn()
@@ -83,10 +84,8 @@ actor LogEngine: Engine {
             { try await listener.onReconnect { await self.noteReconnect() } })
     }
 
-    /// What a clean-up would remove now.
     func removalCandidates() throws -> [CatalogFile] { try core.removalCandidates() }
 
-    /// Takes events of recorders.
     private func take(_ batch: MessageBatch) {
         var segments: [SegmentFinished] = []
         var sessions: [RecordingEvent] = []
@@ -103,7 +102,7 @@ actor LogEngine: Engine {
 
     private func noteReconnect() { core.noteReconnect() }
 
-    /// Carries out what a request asks for, and returns its answer.
+    /// Starts the work of a request, and waits for its answer.
     func answer<Reply: Sendable>(_ ask: @Sendable (StreamFiles, Moment) -> Answer<Reply>) async throws -> Reply {
         let answer = ask(core, now)
         perform()

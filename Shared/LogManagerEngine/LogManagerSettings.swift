@@ -2,7 +2,7 @@ import LogManagerCore
 import Messages
 package import ServiceKit
 
-/// What log-manager reads besides `ServiceSettings`.
+/// The settings of log-manager besides `ServiceSettings`.
 package struct LogManagerSettings: SettingGroup {
     @Setting(listeningTo: .recorder, "Subscribe to this recorder; may be repeated.")
     package var subscribe: [Endpoint]
@@ -29,12 +29,12 @@ package struct LogManagerSettings: SettingGroup {
 
     @Setting(
         "Compare the disk with the catalog this often.", accepting: { $0 >= .seconds(1) },
-        otherwise: "1s or more, it looks at every file")
+        otherwise: "1s or more: it looks at every file each time")
     var rescanInterval = TimeSpan.seconds(300)
 
     package init() {}
 
-    /// What the core reads of them. Thresholds that were not given stay as they were set last; 0 is none.
+    /// The settings of the core. Thresholds that are not given keep their last value; 0 means none.
     var core: StreamFiles.Settings {
         let thresholds = LogsSetThresholds(
             pendingUploadBytes: pendingThreshold?.bytes, totalBytes: totalThreshold?.bytes,

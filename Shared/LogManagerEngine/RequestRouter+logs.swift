@@ -4,7 +4,6 @@ import Messages
 import ServiceKit
 
 extension RequestRouter {
-    /// The methods of log-manager.
     init(_ engine: LogEngine) {
         self.init()
         on(LogsAdd.self) { request in try await engine.answer { $0.add(request, at: $1) } }

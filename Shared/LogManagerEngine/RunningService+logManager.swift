@@ -3,8 +3,8 @@ import Runtime
 package import ServiceKit
 
 extension RunningService {
-    /// A log-manager, which has read its catalog.
-    /// - Throws: `ServiceError` if the data directory is another log-manager's or can't be read.
+    /// Starts a log-manager, whose catalog is open when this returns.
+    /// - Throws: `ServiceError` if another log-manager uses the data directory, or the directory can't be read.
     package static func logManager(_ settings: LogManagerSettings, on host: ServiceHost) async throws -> RunningService
     {
         let engine = try await opening {

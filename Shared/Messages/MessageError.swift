@@ -5,36 +5,36 @@ public struct MessageError: Error, Hashable, CustomStringConvertible, Sendable {
         /// The kind as one word, the name of its static member.
         public let rawValue: String
 
-        /// A kind by its word.
+        /// A kind from its word.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// Not JSON, or not the JSON that was expected at this place.
+        /// Not JSON, or not the JSON that is expected at this place.
         public static let malformed = Code(rawValue: "malformed")
-        /// The body names another schema than the one being read.
+        /// The body names a schema other than the expected one.
         public static let wrongSchema = Code(rawValue: "wrongSchema")
-        /// A field that must be there is not.
+        /// A required field is missing.
         public static let missingField = Code(rawValue: "missingField")
-        /// A field is there but holds another kind of value.
+        /// A field holds a value of the wrong type.
         public static let wrongType = Code(rawValue: "wrongType")
-        /// A number or a date is outside of what the field can hold.
+        /// A number or a date is outside the field's range.
         public static let outOfRange = Code(rawValue: "outOfRange")
-        /// A row of samples has another number of columns than `fields` names.
+        /// A row of samples has more or fewer columns than `fields` names.
         public static let wrongColumns = Code(rawValue: "wrongColumns")
     }
 
     /// The kind of fault.
     public let code: Code
-    /// What is wrong, and where, as a sentence without a full stop.
+    /// The fault and its place, as a sentence without a full stop.
     public let message: String
 
-    /// An error of a kind, with the sentence that explains it.
+    /// Creates an error.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
-    /// The sentence.
+    /// The same as `message`.
     public var description: String { message }
 }

@@ -1,27 +1,24 @@
-/// How many of some durations were at most so long, for a histogram.
+/// The counts of a histogram of durations, by upper bound.
 package struct HistogramCounts: Hashable, Sendable {
-    /// A bound, and how many durations did not exceed it.
+    /// An upper bound, and the number of durations that do not exceed it.
     package struct Bucket: Hashable, Sendable {
-        /// Seconds.
+        /// In seconds.
         package let bound: Double
-        /// How many durations were at most that long: those of the buckets before are among them.
+        /// The number of durations up to the bound, including those of earlier buckets.
         package let count: Int
 
-        /// A bucket.
         package init(bound: Double, count: Int) {
             self.bound = bound
             self.count = count
         }
     }
 
-    /// With growing bounds.
+    /// With ascending bounds.
     package let buckets: [Bucket]
-    /// How many durations there were.
     package let count: Int
-    /// Seconds of all of them together.
+    /// The sum of all durations in seconds.
     package let sum: Double
 
-    /// The counts.
     package init(buckets: [Bucket], count: Int, sum: Double) {
         self.buckets = buckets
         self.count = count

@@ -1,30 +1,27 @@
-/// What a family of metrics is: its name, its type, its labels, and what it says.
+/// A family of metrics: its name, type, labels and help text.
 ///
-/// Names follow Prometheus' conventions: `holdfast_<program>_…` (step-counter's `holdfast_steps_…`, for `counter` is a type), base units (seconds, bytes), and `_total` at the end of
-/// what only grows. A label never has more values than the program bounds by itself.
+/// Names follow Prometheus' conventions: `holdfast_<program>_…` (step-counter's `holdfast_steps_…`, because `counter` is a
+/// type), base units (seconds, bytes), and `_total` at the end of counters. The program must bound the number of a label's
+/// values.
 package struct Metric: Hashable, Sendable {
-    /// How a value behaves.
     package enum Kind: String, Hashable, Sendable {
-        /// It only grows, from the program's start.
+        /// A count that only grows, from the program's start.
         case counter
-        /// It is as it is now.
+        /// A current value.
         case gauge
-        /// How often something took how long.
+        /// The distribution of durations.
         case histogram
     }
 
-    /// How its values behave.
     package let kind: Kind
     /// The family's name; empty if only `service.health` has it.
     package let name: String
-    /// What it says, in one sentence for a person.
+    /// A description in one sentence for a person.
     package let help: String
-    /// The names of its labels.
     package let labels: [String]
-    /// What `service.health` calls it, which has it too: `behindSeconds`; of a histogram the beginning of the names.
+    /// Its name in `service.health`, if it has one there: `behindSeconds`; for a histogram the prefix of the names.
     package let health: String?
 
-    /// A family.
     package init(_ kind: Kind, _ name: String, _ help: String, labels: [String] = [], health: String? = nil) {
         self.kind = kind
         self.name = name
@@ -33,6 +30,6 @@ package struct Metric: Hashable, Sendable {
         self.health = health
     }
 
-    /// What only `service.health` has: `/metrics` has it in parts, or by another name.
+    /// Creates a metric that only `service.health` has: `/metrics` has it in parts, or under another name.
     package init(health: String) { self.init(.gauge, "", "", health: health) }
 }

@@ -1,4 +1,4 @@
-/// What a program says of itself at one moment: families of metrics with their values.
+/// A program's metrics at one moment: families of metrics with their values.
 package struct MetricsPage: Sendable {
     /// The content type of `text`.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
@@ -16,26 +16,23 @@ package struct MetricsPage: Sendable {
     private var families: [Family] = []
     private var indices: [String: Int] = [:]
 
-    /// An empty page.
     package init() {}
 
-    /// Adds a value; a family may have one for each combination of its labels' values.
-    /// - Parameter labels: the values of the family's labels, in their order.
+    /// Adds a value; a family may have one for each combination of label values.
+    /// - Parameter labels: the values of the family's labels, in order.
     package mutating func add(_ metric: Metric, _ value: Double, _ labels: String...) {
         add(metric, .number(value), labels)
     }
 
-    /// Adds a count.
     package mutating func add(_ metric: Metric, _ count: Int, _ labels: String...) {
         add(metric, .number(Double(count)), labels)
     }
 
-    /// Adds a histogram.
     package mutating func add(_ metric: Metric, _ counts: HistogramCounts) {
         add(metric, .histogram(counts), [])
     }
 
-    /// Adds all of another page; what is in a family of the same name goes into that.
+    /// Adds all metrics of another page; families of the same name are merged.
     package mutating func add(_ page: MetricsPage) {
         for family in page.families {
             for sample in family.samples { add(family.metric, sample.value, sample.labels) }

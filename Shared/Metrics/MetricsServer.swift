@@ -4,28 +4,26 @@ import ZeroMQ
 
 /// Serves `GET /metrics` over HTTP, on a thread of its own.
 ///
-/// Plain HTTP: whoever reaches the port can read it. Nothing that a peer does there takes more than a few connections
-/// and their memory, or keeps the program from its work.
+/// Plain HTTP: every client that reaches the port can read the metrics. Clients take at most a few connections and their
+/// memory, and never delay the program's work.
 package actor MetricsServer {
     private static let path = "/metrics"
-    /// The pause after a turn, in nanoseconds: a connection that can't be taken, because the process has no more files, must not
-    /// keep the thread busy.
+    /// The pause after a turn, in nanoseconds: a connection that can't be accepted, because the process has no file descriptors
+    /// left, must not keep the thread busy.
     private static let pause: Int64 = 1_000_000
 
     private let thread: SocketThread
     private let daemon: WebDaemon
-    /// The port that it listens on.
     package nonisolated let port: UInt16
 
-    /// The thread that serves.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Listens.
+    /// Opens the server's socket.
     /// - Parameters:
     ///   - host: a name or an address of this machine, or `*` for all its IPv4 addresses.
-    ///   - port: 0 for any that is free.
-    ///   - connectionLife: how long a connection may be there; by default what Prometheus allows for a scrape.
-    /// - Throws: `Errno` if it can't be listened on, `ZeroMQError` if there is no thread for it.
+    ///   - port: 0 for a free port.
+    ///   - connectionLife: the maximum life of a connection; by default the time that Prometheus allows for a scrape.
+    /// - Throws: `Errno` if the address can't be bound, `ZeroMQError` if no thread can be started.
     package init(host: String, port: UInt16, connectionLife: Duration = WebLimits.scrapes.life) throws {
         let listener = try HTTPListener(host: host, port: port)
         self.port = listener.port
@@ -35,7 +33,7 @@ package actor MetricsServer {
     }
 
     /// Serves until the task is cancelled.
-    /// - Parameter page: asked for each time that somebody wants it; those who ask meanwhile get the next one.
+    /// - Parameter page: called for each batch of requests; requests that arrive meanwhile get the next page.
     package func run(_ page: @Sendable () async -> MetricsPage) async throws {
         while true {
             let deadline = daemon.deadline(at: MonotonicClock.now)
@@ -54,9 +52,9 @@ package actor MetricsServer {
         func refusal(_ status: UInt32, _ text: String) -> WebResponse {
             WebResponse(status: status, type: "text/plain; charset=utf-8", body: Array(text.utf8))
         }
-        guard request.path == path else { return refusal(404, "there is nothing here but \(path)\n") }
+        guard request.path == path else { return refusal(404, "only \(path) is served here\n") }
         guard request.method == "GET" || request.method == "HEAD" else {
-            var response = refusal(405, "\(path) is to be read: GET or HEAD\n")
+            var response = refusal(405, "\(path) can only be read: use GET or HEAD\n")
             response.headers = [("Allow", "GET, HEAD")]
             return response
         }

@@ -1,11 +1,10 @@
 import CNATS
 
-/// A bucket of JetStream's key-value store: the last value of each key, on several servers. A write names the revision that it
-/// replaces, so of two writers at the same time one is refused.
+/// A bucket of JetStream's key-value store, which replicates the last value of each key. A write names the revision that it
+/// replaces, so one of two concurrent writes is refused.
 ///
-/// Reads are answered by the stream's leader: what another replica has may be older.
+/// Reads go to the stream's leader, since a replica may have older values.
 package struct KeyValue: Sendable {
-    /// What a key has.
     package struct Entry: Hashable, Sendable {
         /// Nil if the key was deleted.
         package let value: [UInt8]?
@@ -22,10 +21,10 @@ package struct KeyValue: Sendable {
         self.bucket = bucket
     }
 
-    /// Makes the bucket if there is none.
+    /// Creates the bucket if it does not exist.
     /// - Parameters:
-    ///   - replicas: servers that have a copy.
-    ///   - maximumValue: bytes.
+    ///   - replicas: the number of servers with a copy.
+    ///   - maximumValue: the size limit of a value, in bytes.
     package func create(replicas: Int, maximumValue: Int) throws(NATSError) {
         var store: OpaquePointer?
         let known = connection.withJetStream { js_KeyValue(&store, $0, bucket) }
@@ -47,7 +46,7 @@ package struct KeyValue: Sendable {
         kvStore_Destroy(store)
     }
 
-    /// - Parameter limit: milliseconds.
+    /// - Parameter limit: the timeout in milliseconds.
     /// - Returns: nil if the key was never written.
     package func entry(_ key: String, limit: Int64) throws(NATSError) -> Entry? {
         let message = try connection.lastMessage(
@@ -57,12 +56,12 @@ package struct KeyValue: Sendable {
         }
     }
 
-    /// Writes a key.
     /// - Parameters:
-    ///   - revision: the one that it has; nil if it was never written.
-    ///   - limit: milliseconds.
-    /// - Returns: the revision that it has now.
-    /// - Throws: an error with `isWrongRevision` if it has another one. After one with `isTimeout` it may be written, also later.
+    ///   - revision: the current revision of the key; nil if it was never written.
+    ///   - limit: the timeout in milliseconds.
+    /// - Returns: the new revision.
+    /// - Throws: an error with `isWrongRevision` if the current revision differs. After an error with `isTimeout`, the write may
+    ///   have happened or may still happen.
     package func write(
         _ value: [UInt8], to key: String, replacing revision: UInt64?, limit: Int64
     ) throws(NATSError) -> UInt64 {

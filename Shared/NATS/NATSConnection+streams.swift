@@ -2,17 +2,17 @@ import CNATS
 import FoundationEssentials
 import Glibc
 
-/// How a stream of JetStream is made.
+/// The configuration of a JetStream stream to create.
 package struct NATSStreamSettings: Hashable, Sendable {
     package var name: String
     package var subjects: [String]
-    /// Servers that have a copy.
+    /// The number of servers with a copy.
     package var replicas: Int
-    /// When it is full, new messages are refused and old ones stay; nil for no limit of its own.
+    /// The size limit in bytes: a full stream refuses new messages and keeps old ones. Nil for no limit of its own.
     package var maximumBytes: Int64?
-    /// Messages are removed after so many nanoseconds; nil for never.
+    /// The age in nanoseconds after which messages are removed; nil for no limit.
     package var maximumAge: Int64?
-    /// How long an identifier is known, in nanoseconds.
+    /// How long an identifier is remembered, in nanoseconds.
     package var duplicateWindow: Int64
 
     package init(
@@ -28,20 +28,21 @@ package struct NATSStreamSettings: Hashable, Sendable {
     }
 }
 
-/// How a stream of JetStream is kept.
+/// The state of a JetStream stream.
 package struct NATSStreamState: Hashable, Sendable {
     package let replicas: Int
-    /// How long an identifier is known, in nanoseconds.
+    /// How long an identifier is remembered, in nanoseconds.
     package let duplicateWindow: Int64
-    /// When it was made, in nanoseconds since 1970: another time if it was deleted and made anew. Each server says the same.
+    /// When the stream was created, in nanoseconds since 1970. A recreated stream has a different time. All servers report the
+    /// same.
     package let made: Int64
 }
 
-/// What is known of a server's version.
+/// What is known about a server's version.
 package enum NATSServerVersion: Hashable, Sendable, CustomStringConvertible {
     case before2_10
     case version2_10
-    /// 2.11 and later say it.
+    /// 2.11 and later report their exact version.
     case exactly(String)
 
     package var description: String {
@@ -52,12 +53,12 @@ package enum NATSServerVersion: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether a server sends several messages for one request, as those from 2.11 on do.
+    /// Whether a server sends several messages for one request, as servers since 2.11 do.
     package var sendsBatches: Bool {
         if case .exactly = self { true } else { false }
     }
 
-    /// Whether an acknowledgement with `sync_interval: always` waits for the disks of a majority: from 2.15 on.
+    /// Whether an acknowledgement with `sync_interval: always` waits for the disks of a majority, as servers since 2.15 do.
     package var syncsWithMajority: Bool {
         guard case .exactly(let version) = self else { return false }
         let parts = version.split(separator: ".").prefix(2).compactMap { Int($0) }
@@ -66,7 +67,7 @@ package enum NATSServerVersion: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension NATSConnection {
-    /// Makes a stream if there is none of its name.
+    /// Creates a stream if no stream has its name.
     package func createStream(_ settings: NATSStreamSettings) throws(NATSError) {
         do throws(NATSError) {
             _ = try streamState(settings.name)
@@ -107,8 +108,8 @@ extension NATSConnection {
         }
     }
 
-    /// The subjects that a stream has messages of.
-    /// - Parameter filter: a subject, perhaps with wildcards.
+    /// The subjects for which a stream has messages.
+    /// - Parameter filter: a subject, which may contain wildcards.
     package func subjects(of stream: String, matching filter: String) throws(NATSError) -> [String] {
         try withStreamInfo(stream, subjects: filter) { info in
             guard let subjects = info.State.Subjects?.pointee, let list = subjects.List else { return [] }
@@ -144,9 +145,9 @@ extension NATSConnection {
         var ts: String?
     }
 
-    /// The version of the server that leads a stream. libnats does not say it; the answer to a question about the stream does: from 2.11
-    /// on it is in the metadata, and 2.10 was the first to put the time into its answers.
-    /// - Parameter limit: how long to wait, in milliseconds.
+    /// The version of the server that leads a stream. libnats does not report it, but the server's stream information does: since
+    /// 2.11 the metadata includes it, and 2.10 was the first version to include the time.
+    /// - Parameter limit: the timeout in milliseconds.
     package func serverVersion(
         leading stream: String, limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSServerVersion {
@@ -156,10 +157,10 @@ extension NATSConnection {
         return info.ts == nil ? .before2_10 : .version2_10
     }
 
-    /// Asks.
+    /// Sends a request and returns the reply's data.
     /// - Parameters:
-    ///   - question: JSON, or nothing.
-    ///   - limit: how long to wait, in milliseconds.
+    ///   - question: JSON, or empty.
+    ///   - limit: the timeout in milliseconds.
     func request(_ subject: String, _ question: String, limit: Int64) throws(NATSError) -> [UInt8] {
         var reply: OpaquePointer?
         try check(

@@ -1,37 +1,37 @@
 import CNATS
 
-/// Messages of a stream in their order, from where the consumer of this name left off: the servers keep its place.
+/// The messages of a stream in order, from where the consumer of this name last stopped: the servers keep its place.
 ///
-/// It requests messages as JetStream's protocol has it (ADR-37 of nats-architecture-and-design, "JetStream Simplification", pull
-/// requests) and reads them from a subscription of its own. Not with `natsSubscription_Fetch`: libnats 3.4.1 writes behind the end of
-/// its list if a fetch gets messages that one before it requested, which ran out of time.
+/// Requests messages by JetStream's protocol (ADR-37 of nats-architecture-and-design, "JetStream Simplification", pull requests)
+/// and reads them from its own subscription. Does not use `natsSubscription_Fetch`: libnats 3.4.1 writes past the end of its list
+/// if a fetch gets messages of an earlier request that timed out.
 ///
 /// Confined to one thread.
 package final class NATSConsumer {
-    /// How long messages may be unacknowledged before they come again, in nanoseconds.
+    /// How long messages may remain unacknowledged before they are redelivered, in nanoseconds.
     private static let acknowledgementLimit: Int64 = 30_000_000_000
-    /// Messages on their way to here that were not acknowledged.
+    /// The maximum number of delivered, unacknowledged messages.
     private static let maximumUnacknowledged: Int64 = 16_384
-    /// How much longer than a request lasts its end is waited for, in milliseconds.
+    /// How long to wait for the end of a request after it expires, in milliseconds.
     private static let grace: Int64 = 500
 
     private let connection: NATSConnection
     private let name: String
     private let stream: String
     private let headers: [String]
-    /// Where messages come to.
+    /// The subject that receives the messages.
     private let inbox: UnsafeMutablePointer<natsInbox>
     private let subscription: OpaquePointer
-    /// How many messages the servers may still send for the last request. There is one at a time: if messages are lost on their way,
-    /// none come behind them, and the caller can look for them by their place.
+    /// The number of messages still expected for the last request. Only one request is pending: if messages are lost, no later
+    /// ones follow them, and the caller can fetch the lost ones by number.
     private var requested = 0
-    /// Where the last message is acknowledged that was fetched, and with it those before it.
+    /// The reply subject of the last fetched message. Acknowledging it includes all earlier messages.
     private var acknowledgementSubject: String?
 
-    /// Continues the consumer of a name, or makes it: it begins with what is stored from then on.
+    /// Opens the consumer of this name, or creates one that begins with messages stored from then on.
     /// - Parameters:
-    ///   - filter: which subjects it is about, perhaps with wildcards.
-    ///   - headers: the headers that are wanted of each message.
+    ///   - filter: the subjects to deliver, which may contain wildcards.
+    ///   - headers: the headers to read from each message.
     package init(
         _ name: String, of stream: String, filter: String, headers: [String], _ connection: NATSConnection
     ) throws(NATSError) {
@@ -54,7 +54,8 @@ package final class NATSConsumer {
         }
         self.inbox = inbox
         self.subscription = subscription
-        // Requests are the bound. What libnats dropped beyond one of its own would be acknowledged with what comes after it.
+        // Requests already limit the messages. If libnats dropped some at a limit of its own, a later acknowledgement would
+        // include them.
         try check(natsSubscription_SetPendingLimits(subscription, -1, -1), during: operation)
     }
 
@@ -63,7 +64,7 @@ package final class NATSConsumer {
         natsInbox_Destroy(inbox)
     }
 
-    /// Makes the consumer if there is none of its name.
+    /// Creates the consumer if none has its name.
     private static func make(
         _ name: String, of stream: String, filter: String, _ connection: NATSConnection, during operation: String
     ) throws(NATSError) {
@@ -112,20 +113,21 @@ package final class NATSConsumer {
         return body(info.pointee)
     }
 
-    /// How far a consumer is, whoever consumes as it: numbers in the stream.
+    /// The progress of a consumer, shared by all programs that use it: numbers in the stream.
     package struct Place: Hashable, Sendable {
-        /// When it was made, in nanoseconds since 1970: another time if it was deleted and made anew. Each server says the same.
+        /// When the consumer was created, in nanoseconds since 1970. A recreated consumer has a different time. All servers
+        /// report the same.
         package let made: Int64
-        /// Up to where all was acknowledged, or was stored before the consumer was made.
+        /// Everything up to this number was acknowledged, or was stored before the consumer was created.
         package let acknowledged: UInt64
-        /// The last one that was given out; if none was, the last one that was stored before the consumer was made.
+        /// The last delivered number; before the first delivery, the last number stored before the consumer was created.
         package let given: UInt64
     }
 
     package func place() throws(NATSError) -> Place {
         try Self.information(name, of: stream, connection) { info in
             let (given, floor) = (info.Delivered.Stream, info.AckFloor)
-            // Until something is acknowledged, a cluster says 0 in place of where the consumer began (2.9.10 and 2.15.1).
+            // Before the first acknowledgement, a cluster reports 0 instead of the consumer's start (2.9.10 and 2.15.1).
             let begin = floor.Consumer == 0 ? given - min(given, info.Delivered.Consumer) : 0
             return Place(made: info.Created, acknowledged: max(floor.Stream, begin), given: given)
         }
@@ -133,17 +135,18 @@ package final class NATSConsumer {
 
     // MARK: Messages
 
-    /// Takes the messages that there are, or waits until there is one.
+    /// Takes the available messages, or waits until there is one.
     /// - Parameters:
-    ///   - limit: how many at most.
-    ///   - wait: milliseconds until it returns without any, or half a second more if no server answers.
-    /// - Throws: if there is no connection, or the servers end what was requested. What is missing then has to be looked for.
+    ///   - limit: the maximum number of messages.
+    ///   - wait: milliseconds until it returns without messages, or half a second more if no server replies.
+    /// - Throws: if there is no connection, or if the servers end the request. The caller must then fetch missing messages by
+    ///   number.
     package func fetch(_ limit: Int, wait: Int64) throws(NATSError) -> [NATSMessage] {
         let end = nats_Now() + wait
         var messages: [NATSMessage] = []
         while messages.count < limit {
             if requested == 0 {
-                // The next one may take longer to come than the caller wants to leave these alone.
+                // Another request could delay the messages fetched so far.
                 if !messages.isEmpty { break }
                 try request(limit, expires: wait)
             }
@@ -155,7 +158,7 @@ package final class NATSConsumer {
                 }
                 switch event {
                 case .message(let message):
-                    // What was requested before may still come, after it was waited for in vain.
+                    // Messages of an earlier request may still arrive after its timeout.
                     requested = max(0, requested - 1)
                     messages.append(message)
                 case .requestOver:
@@ -177,7 +180,8 @@ package final class NATSConsumer {
         case requestOver
     }
 
-    /// - Returns: nil if nothing comes in that many milliseconds.
+    /// - Parameter limit: the timeout in milliseconds.
+    /// - Returns: nil after the timeout.
     private func next(within limit: Int64) throws(NATSError) -> Event? {
         let operation = "fetch from the stream \(stream)"
         while true {
@@ -189,9 +193,9 @@ package final class NATSConsumer {
             defer { natsMsg_Destroy(message) }
             switch NATSMessage.header("Status", of: message) {
             case nil: if let taken = taken(message) { return .message(taken) }
-            // A sign of life. It does not come unless it is asked for.
+            // A heartbeat. Servers send none unless requested.
             case "100": continue
-            // No messages; the request lasted as long as it was to.
+            // There are no messages, or the request expired normally.
             case "404", "408": return .requestOver
             case let code?:
                 let reason = NATSMessage.header("Description", of: message) ?? "status \(code)"
@@ -200,13 +204,12 @@ package final class NATSConsumer {
         }
     }
 
-    /// Requests messages.
     /// - Parameters:
-    ///   - limit: how many at most.
-    ///   - expires: how long it lasts, in milliseconds.
+    ///   - limit: the maximum number of messages.
+    ///   - expires: how long the request lasts, in milliseconds.
     private func request(_ limit: Int, expires: Int64) throws(NATSError) {
         let operation = "request messages of the stream \(stream)"
-        // libnats would keep one request after the other until there is a connection again.
+        // Without a connection, libnats would queue request after request.
         guard connection.isConnected else { throw NATSError(NATS_CONNECTION_DISCONNECTED, during: operation) }
         let status = connection.withConnection {
             natsConnection_PublishRequestString(
@@ -226,7 +229,7 @@ package final class NATSConsumer {
             message, headers: headers, sequence: place.pointee.Sequence.Stream, time: place.pointee.Timestamp)
     }
 
-    /// Acknowledges everything that was fetched. If that does not arrive, it comes again.
+    /// Acknowledges all fetched messages. If the acknowledgement is lost, the messages are redelivered.
     package func acknowledge() throws(NATSError) {
         guard let subject = acknowledgementSubject else { return }
         acknowledgementSubject = nil

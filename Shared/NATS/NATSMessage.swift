@@ -6,9 +6,9 @@ import Glibc
 package struct NATSMessage: Hashable, Sendable {
     package let subject: String
     package let data: [UInt8]
-    /// Those of its headers that were requested.
+    /// The requested headers that the message has.
     package let headers: [String: String]
-    /// Its number in the stream, counted from 1.
+    /// The message's number in the stream, starting at 1.
     package let sequence: UInt64
     /// When the server stored it, in nanoseconds since 1970.
     package let time: Int64
@@ -24,7 +24,7 @@ package struct NATSMessage: Hashable, Sendable {
         self.time = time
     }
 
-    /// A message that was got in one request with others: its subject is in a header.
+    /// A message from a batch reply: its subject is in a header.
     init(_ message: OpaquePointer, subject: String?, headers names: [String], sequence: UInt64) {
         self.init(message, headers: names, sequence: sequence, time: 0, subject: subject)
     }
@@ -41,8 +41,8 @@ package struct NATSMessage: Hashable, Sendable {
 }
 
 extension NATSConnection {
-    /// The first message of a subject from a number on, from any replica, which may not have the latest yet.
-    /// - Parameter limit: how long to wait, in milliseconds.
+    /// The first message of a subject from a number on, from any replica, which may lack the latest messages.
+    /// - Parameter limit: the timeout in milliseconds.
     /// - Returns: nil if there is none.
     package func message(
         of subject: String, in stream: String, from sequence: UInt64, headers: [String], limit: Int64 = requestLimit
@@ -61,8 +61,8 @@ extension NATSConnection {
         return try taken(message, status, jsErrCode(0), headers, during: "get a message of the stream \(stream)")
     }
 
-    /// The message of a number, from the stream's leader.
-    /// - Parameter limit: how long to wait, in milliseconds.
+    /// The message with a number, from the stream's leader.
+    /// - Parameter limit: the timeout in milliseconds.
     /// - Returns: nil if there is none.
     package func message(
         at sequence: UInt64, in stream: String, headers: [String], limit: Int64 = requestLimit
@@ -72,7 +72,7 @@ extension NATSConnection {
         }
     }
 
-    /// Gets a message from a stream's leader, with a call of libnats.
+    /// Gets a message from a stream's leader through libnats.
     private func fromLeader(
         _ headers: [String], _ limit: Int64, during operation: String,
         _ get: (_ jetStream: OpaquePointer, inout OpaquePointer?, inout jsOptions, inout jsErrCode) -> natsStatus
@@ -98,9 +98,9 @@ extension NATSConnection {
         var error: Failure?
     }
 
-    /// The number of the first message of a subject from a number on, as the stream's leader has it, which knows of everything that was
-    /// acknowledged. libnats has no call for this question.
-    /// - Parameter limit: how long to wait, in milliseconds.
+    /// The number of the first message of a subject from a number on, from the stream's leader, which has everything
+    /// acknowledged. libnats has no call for this request.
+    /// - Parameter limit: the timeout in milliseconds.
     /// - Returns: nil if there is none.
     package func sequenceAtLeader(
         of subject: String, in stream: String, from sequence: UInt64, limit: Int64 = requestLimit
@@ -118,8 +118,8 @@ extension NATSConnection {
         throw error
     }
 
-    /// The last message of a subject, from the stream's leader, which knows of everything that was acknowledged.
-    /// - Parameter limit: how long to wait, in milliseconds.
+    /// The last message of a subject, from the stream's leader, which has everything acknowledged.
+    /// - Parameter limit: the timeout in milliseconds.
     /// - Returns: nil if there is none.
     package func lastMessage(
         of subject: String, in stream: String, headers: [String], limit: Int64 = requestLimit
@@ -129,11 +129,11 @@ extension NATSConnection {
         }
     }
 
-    /// Gets the messages of a subject from a number on, in one request, from any replica: servers from 2.11 on do that.
+    /// Gets the messages of a subject from a number on in one request, from any replica. Requires servers since 2.11.
     /// - Parameters:
-    ///   - count: how many at most.
-    ///   - maximumBytes: after so many the server sends no further one.
-    ///   - limit: how long to wait for all of them, in milliseconds.
+    ///   - count: the maximum number of messages.
+    ///   - maximumBytes: the server sends no further message after this many bytes.
+    ///   - limit: the timeout for all messages, in milliseconds.
     package func messages(
         of subject: String, in stream: String, from sequence: UInt64, count: Int, maximumBytes: Int, headers: [String],
         limit: Int64 = requestLimit

@@ -1,12 +1,12 @@
-/// Which servers a program connects to, and as whom.
+/// The servers to connect to, and the credentials.
 package struct NATSSettings: Hashable, Sendable {
-    /// `nats://host:4222`, or `tls://…`: any of one cluster. The others are learned from it.
+    /// `nats://host:4222` or `tls://…`: any servers of one cluster. The client learns the others from them.
     package var servers: [String]
-    /// The program's name, as the servers' monitoring shows it.
+    /// The name of the program in the servers' monitoring.
     package var name: String
     package var user: String?
     package var password: String?
-    /// A file with a JWT and its seed, as `nsc` makes it.
+    /// A file with a JWT and its seed, as created by `nsc`.
     package var credentials: String?
     /// A user's public NKEY, and a file with its seed.
     package var nkey: (key: String, seedFile: String)? {
@@ -15,10 +15,10 @@ package struct NATSSettings: Hashable, Sendable {
     }
     private var nkeyUser: String?
     private var seedFile: String?
-    /// Certificates in PEM that vouch for the servers; nil for those of the system. TLS is used if it is given, or a server's address
-    /// begins with `tls://`.
+    /// Certificates in PEM that verify the servers; nil for the system's. TLS is used if this is set or a server's address begins
+    /// with `tls://`.
     package var authorities: String?
-    /// This program's own certificate and its key, in PEM.
+    /// The program's own certificate and key, in PEM.
     package var certificate: String?
     package var key: String?
 
@@ -27,6 +27,6 @@ package struct NATSSettings: Hashable, Sendable {
         self.name = name
     }
 
-    /// Whether what is sent is encrypted.
+    /// Whether the connection is encrypted.
     package var isEncrypted: Bool { authorities != nil || servers.allSatisfy { $0.hasPrefix("tls://") } }
 }

@@ -1,25 +1,25 @@
-/// A connection that was cut, or that never came to be: whose, and why.
+/// A connection that was closed by this program, or that was never established: its peer, and the reason.
 package struct ConnectionIncident: Hashable, Sendable {
     /// Why a connection did not last.
     package enum Reason: String, CaseIterable, Sendable {
         /// The peer did not speak ZeroMQ, or not in time.
         case handshakeFailed
-        /// The peer spoke plain text where encryption is required, or the other way round.
+        /// The peer used plain text where encryption is required, or vice versa.
         case wrongMechanism
-        /// The peer's key is not allowed in.
+        /// The peer's key is not allowed.
         case refused
-        /// The socket had as many connections as it may have.
+        /// The socket had its maximum number of connections.
         case tooManyConnections
-        /// The peer sent bytes without end that made no message.
+        /// The peer kept sending bytes that completed no message.
         case unfinishedMessage
         /// The peer sends large messages faster than they are read.
         case backlog
-        /// The peer asked for more topics than fit in memory.
+        /// The peer subscribed to more topics than fit in memory.
         case tooManySubscriptions
-        /// The peer asked and did not read the answers.
+        /// The peer sent requests and did not read the replies.
         case unreadReplies
 
-        /// Whether we ended the connection ourselves.
+        /// Whether this program closed the connection.
         package var isCut: Bool {
             switch self {
             case .handshakeFailed, .wrongMechanism, .refused: false
@@ -30,10 +30,9 @@ package struct ConnectionIncident: Hashable, Sendable {
 
     /// The pattern of the socket: PUB, SUB, REQ, or ROUTER for one that replies.
     package let socket: String
-    /// Why.
     package let reason: Reason
-    /// The peer's address without its port, which is another at each attempt; `unknown` if it had gone before it
-    /// could be asked for.
+    /// The peer's address without its port, which differs at each attempt; `unknown` if the peer was gone before it could be
+    /// determined.
     package let peer: String
 
     package init(socket: String, reason: Reason, peer: String) {

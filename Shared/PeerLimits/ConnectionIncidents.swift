@@ -1,18 +1,18 @@
 import Synchronization
 
-/// What happened to the connections of a context's sockets, for the one reader that logs it.
+/// Incidents on the connections of a context's sockets, for the single reader that logs them.
 ///
-/// Bounded: what is not read is added up, and of peers beyond the first few only the number is kept.
+/// Bounded: unread incidents are summed up, and beyond the first few kinds only their number is kept.
 package final class ConnectionIncidents: Sendable {
-    /// Incidents since the last report.
+    /// Incidents since the previous report.
     package struct Report: Sendable {
-        /// How often each happened.
+        /// The number of each incident.
         package fileprivate(set) var counts: [ConnectionIncident: Int] = [:]
-        /// How many happened besides.
+        /// The number of further incidents.
         package fileprivate(set) var others = 0
     }
 
-    /// Incidents that are told apart in one report.
+    /// The maximum number of distinct incidents in a report.
     private static let maximumDistinct = 16
 
     private let state = Mutex((totals: [ConnectionIncident.Reason: Int](), report: Report()))
@@ -23,12 +23,12 @@ package final class ConnectionIncidents: Sendable {
         (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// How many there were so far for such reasons.
+    /// The number of incidents so far whose reason satisfies the predicate.
     package func total(where isCounted: (ConnectionIncident.Reason) -> Bool) -> Int {
         state.withLock { state in state.totals.reduce(0) { isCounted($1.key) ? $0 + $1.value : $0 } }
     }
 
-    /// Hands over each report as soon as it has something to say, until the task is cancelled.
+    /// Passes on each report as soon as it has incidents, until the task is cancelled.
     package func forEachReport(_ body: (Report) async throws -> Void) async throws {
         for await _ in signals {
             let report = state.withLock { state in

@@ -1,23 +1,23 @@
 package import ZeroMQ
 
-/// Decides which connections of a socket are cut, from what the kernel and the socket's owner have counted.
+/// Decides which connections of a socket to close, from the counts of the kernel and of the socket's owner.
 ///
-/// A pure value without sockets or clocks: times are given, in nanoseconds of `MonotonicClock`. What a peer sent and nobody
-/// took out of the socket is *unfinished*: queued messages, and then frames of a message that does not end. Messages may queue,
-/// up to the high-water mark, as long as their reader is behind; they are told from the others by this: a reader that finds
-/// none has taken them all.
+/// A pure value without sockets or clocks; times are passed in, in nanoseconds of `MonotonicClock`. Bytes that a peer sent and
+/// that nobody took out of the socket are *unfinished*: queued messages, or frames of a message that does not end. Messages may
+/// queue up to the high-water mark while their reader is behind. They differ in one respect: when the reader finds no message,
+/// it has taken all queued ones.
 package struct ConnectionTable: Sendable {
     private struct Connection: Sendable {
         let number: Int
         let isIncoming: Bool
         let openedAt: Int64
-        /// What we connected to; empty for a peer that connected to us.
+        /// The endpoint of an outgoing connection; empty for an incoming one.
         let endpoint: String
-        /// Bytes that its predecessor to the same endpoint left to be read: libzmq hands them over before its own.
+        /// Unread bytes of the previous connection to the same endpoint: libzmq delivers them before this connection's own.
         var left = 0
-        /// Bytes received when looked at last.
+        /// Bytes received at the last check.
         var received = 0
-        /// Those of them that are accounted for.
+        /// The part of `received` that is accounted for.
         var accounted = 0
         var sent = 0
         var isCut = false
@@ -26,9 +26,9 @@ package struct ConnectionTable: Sendable {
         var waiting: Int { left + unfinished }
     }
 
-    /// Unfinished bytes that need no further look: frames that are just under way.
+    /// Unfinished bytes up to which no check is needed: frames that are under way.
     private static let unsuspicious = 256 << 10
-    /// What a peer has sent that has begun to shake hands: more than the greeting of ZMTP 3.
+    /// A peer that has sent more than this many bytes has begun its handshake: more than the greeting of ZMTP 3.
     private static let greeting = 64
 
     private let pattern: GuardedSocket.Pattern
@@ -36,15 +36,15 @@ package struct ConnectionTable: Sendable {
     private var connections: [Int32: Connection] = [:]
     private var lastNumber = 0
     private var lastOpened: Int32 = -1
-    /// What was read when there was something to judge last.
+    /// The readings at the last check.
     private var lastReadings: [Int32: ConnectionHandle.Reading] = [:]
     private var judgedAt: Int64 = 0
-    /// What connections that have ended left: requests to be read, or subscriptions for libzmq to remove.
+    /// Unfinished bytes of ended connections: requests to read, or subscriptions for libzmq to remove.
     private var abandoned = 0
     private var forgotAbandonedAt: Int64 = 0
-    /// What connections that we made left to be read, by endpoint, until they are made again.
+    /// Unread bytes of ended outgoing connections, by endpoint, until they are reconnected.
     private var left: [String: Int] = [:]
-    /// Nanoseconds that no whole byte was forgotten for yet.
+    /// Nanoseconds for which no whole byte was forgotten yet.
     private var forgettingTime = 0
 
     package init(pattern: GuardedSocket.Pattern, limits: PeerLimits) {
@@ -52,16 +52,16 @@ package struct ConnectionTable: Sendable {
         self.limits = limits
     }
 
-    /// Whether there is nothing to look at.
+    /// Whether there is nothing to check.
     package var isEmpty: Bool { connections.isEmpty && abandoned == 0 }
 
-    /// Whether new connections are refused, because connections that have ended left too much to process.
+    /// Whether new connections are refused, because ended connections left too much to process.
     package var isFull: Bool {
         abandoned > (pattern == .publish ? PeerLimits.abandonedSubscriptions : limits.totalUnfinishedBytes)
     }
 
-    /// Notes a connection that was made.
-    /// - Parameter endpoint: what we connected to.
+    /// Adds a new connection.
+    /// - Parameter endpoint: the endpoint of an outgoing connection.
     package mutating func open(_ descriptor: Int32, isIncoming: Bool, endpoint: String = "", at now: Int64) {
         lastNumber += 1
         lastOpened = descriptor
@@ -70,7 +70,6 @@ package struct ConnectionTable: Sendable {
             left: isIncoming ? 0 : left.removeValue(forKey: endpoint) ?? 0)
     }
 
-    /// Notes that a connection has ended.
     package mutating func close(_ descriptor: Int32, at now: Int64) {
         guard let connection = connections.removeValue(forKey: descriptor) else { return }
         switch pattern {
@@ -81,12 +80,11 @@ package struct ConnectionTable: Sendable {
         }
     }
 
-    /// A connection to cut because there are too many, or because others left more to be processed than fits: the oldest of
-    /// those that have not begun to shake hands, or the newest, so that a flood of newcomers harms no peer that was connected
-    /// before.
+    /// The connection to close because there are too many, or because ended ones left too much to process: the oldest that has
+    /// not begun its handshake, or else the newest. So a flood of new connections harms no established peer.
     ///
-    /// If keys are asked for, strangers are counted apart from those whose keys let them in.
-    /// - Parameter received: how many bytes a connection has sent; nil if the kernel does not count.
+    /// If keys are required, strangers are counted apart from admitted peers.
+    /// - Parameter received: the number of bytes that a connection has sent; nil if the kernel does not count.
     package mutating func excess(at now: Int64, received: (Int32) -> Int?) -> Int32? {
         guard isFull || connections.count > limits.maximumConnections else { return nil }
         let all = connections.filter { $0.value.isIncoming && !$0.value.isCut }
@@ -97,7 +95,7 @@ package struct ConnectionTable: Sendable {
         let silent = incoming.filter { $0.value.received <= Self.greeting }
             .sorted { $0.value.number < $1.value.number }
         for (descriptor, _) in silent {
-            // If the kernel counts nothing (ipc), all are taken to have spoken.
+            // If the kernel does not count (ipc), every peer is assumed to have begun its handshake.
             let received = received(descriptor) ?? Self.greeting + 1
             if received <= Self.greeting {
                 connections[descriptor]?.isCut = true
@@ -110,7 +108,7 @@ package struct ConnectionTable: Sendable {
         return newest
     }
 
-    /// Whether a judgement could find anything: something came or went, or waits to be taken or read.
+    /// Whether a judgement could find anything: bytes were exchanged, or wait to be taken or read.
     package mutating func hasNews(in readings: [Int32: ConnectionHandle.Reading]) -> Bool {
         let isQuiet =
             readings == lastReadings && abandoned == 0 && readings.values.allSatisfy(\.isAllSent)
@@ -119,10 +117,10 @@ package struct ConnectionTable: Sendable {
         return !isQuiet
     }
 
-    /// The connections to cut for what they have sent, or not read.
+    /// The connections to close because of what they have sent, or not read.
     /// - Parameters:
-    ///   - readings: what the kernel has counted. A connection without one is not judged.
-    ///   - traffic: what the owner has counted since the last time, asked after the readings were taken.
+    ///   - readings: the kernel's counts. A connection without one is not judged.
+    ///   - traffic: the owner's counts since the last judgement, queried after the readings.
     package mutating func judge(
         _ readings: [Int32: ConnectionHandle.Reading], traffic: SocketTraffic, at now: Int64
     ) -> [Int32: ConnectionIncident.Reason] {
@@ -151,7 +149,7 @@ package struct ConnectionTable: Sendable {
                 connection.accounted = isAllTaken ? connection.received : connection.accounted + taken - old
             }
             connection.accounted = min(connection.accounted, connection.received)
-            // What libzmq still has of replies it gives to the kernel as soon as that has room.
+            // libzmq passes its remaining reply bytes to the kernel as soon as there is room.
             connection.sent = max(connection.sent + (exchange?.sentBytes ?? 0), reading.acknowledged)
             if reading.isAllSent { connection.sent = reading.acknowledged }
             connections[descriptor] = connection
@@ -170,7 +168,7 @@ package struct ConnectionTable: Sendable {
             guard var connection = connections[descriptor] else { continue }
             connection.isCut = true
             if pattern == .publish {
-                // From now on: until its end is noticed others would come in.
+                // Counted at once: until its end is noticed, other connections would be admitted.
                 abandonSubscriptions(of: connection, at: now)
                 connection.accounted = connection.received
             }
@@ -179,12 +177,12 @@ package struct ConnectionTable: Sendable {
         return cuts
     }
 
-    /// How much of what a connection has unfinished is not a message that waits for its reader.
-    /// - Parameter before: what it had when it was looked at last.
+    /// The part of a connection's unfinished bytes that is not a message waiting for its reader.
+    /// - Parameter before: the unfinished bytes at the last check.
     private func unfinishedFrames(of connection: Connection, before: Int, took: Bool, traffic: SocketTraffic) -> Int {
         if pattern != .subscribe || traffic.isDrained { return connection.unfinished }
-        // The reader is behind. libzmq gives it messages of all connections in turn, so one that had none in several
-        // turns has none.
+        // The reader is behind. libzmq delivers messages of all connections in turn, so a connection without one in several
+        // turns has none queued.
         return !took && traffic.messages > 2 * connections.count + 16 ? min(before, connection.unfinished) : 0
     }
 
@@ -193,7 +191,7 @@ package struct ConnectionTable: Sendable {
         into cuts: inout [Int32: ConnectionIncident.Reason]
     ) {
         var sum = bytes.values.reduce(0, +)
-        // Of two with the same number of bytes the same one each time, whatever the dictionary's order.
+        // Deterministic for equal numbers of bytes, whatever the dictionary's order.
         for (descriptor, count) in bytes.sorted(by: { ($0.value, $0.key) > ($1.value, $1.key) }) {
             guard count > each || sum > all else { return }
             cuts[descriptor] = reason
@@ -201,7 +199,7 @@ package struct ConnectionTable: Sendable {
         }
     }
 
-    /// Whole bytes to forget of what each connection has unfinished.
+    /// The number of unfinished bytes to forget for each connection.
     private mutating func forgottenBytes(at now: Int64) -> Int {
         forgettingTime += min(Int(now - judgedAt), 1_000_000_000)
         judgedAt = now
@@ -216,7 +214,7 @@ package struct ConnectionTable: Sendable {
         abandoned = min(abandoned + connection.unfinished, most)
     }
 
-    /// - Parameter isSettled: whether libzmq was done with what it had to remove: for the time until then nothing is forgotten.
+    /// - Parameter isSettled: whether libzmq had removed everything it had to; until then nothing is forgotten.
     private mutating func forgetAbandonedSubscriptions(isSettled: Bool, at now: Int64) {
         let time = isSettled ? Int(min(now - forgotAbandonedAt, 1_000_000_000)) : 0
         abandoned = max(0, abandoned - time * PeerLimits.forgottenSubscriptionsPerSecond / 1_000_000_000)

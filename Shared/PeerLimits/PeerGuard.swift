@@ -1,12 +1,12 @@
 package import ZeroMQ
 
-/// Holds a socket's peers to their limits: looks at the connections as long as there are any, and cuts those that
-/// `ConnectionTable` names.
+/// Enforces the limits of a socket's peers: checks the connections as long as there are any, and closes those that
+/// `ConnectionTable` selects.
 package final class PeerGuard: ConnectionGuard {
-    /// How often connections are looked at, in nanoseconds: in that time a peer on the same machine can send some 50 MB. All
-    /// guards of a process look at the same instants, so that it wakes once.
+    /// The interval between checks in nanoseconds, in which a peer on the same machine can send about 50 MB. All guards of a
+    /// process check at the same instants, so that it wakes once.
     private static let period: Int64 = 50_000_000
-    /// The same for a second after a connection was made: one that comes and goes must have been looked at.
+    /// The interval for a second after a new connection, because a short-lived one must be checked, too.
     private static let firstPeriod: Int64 = 5_000_000
     private static let firstTime: Int64 = 1_000_000_000
 
@@ -15,12 +15,12 @@ package final class PeerGuard: ConnectionGuard {
     private var table: ConnectionTable
     private var handles: [Int32: ConnectionHandle] = [:]
     private var cuts: Set<Int32> = []
-    /// Why a handshake has failed whose connection is about to end.
+    /// The reason of a failed handshake whose connection is about to end.
     private var failure: ConnectionIncident.Reason?
     private var lookedAt: Int64 = 0
     private var openedAt = Int64.min / 2
 
-    /// - Parameter incidents: gets what happens to the connections.
+    /// - Parameter incidents: receives the incidents on the connections.
     package init(of socket: GuardedSocket, noting incidents: ConnectionIncidents) {
         self.socket = socket.pattern.rawValue
         self.incidents = incidents
@@ -48,7 +48,7 @@ package final class PeerGuard: ConnectionGuard {
             let handle = handles.removeValue(forKey: event.descriptor)
             table.close(event.descriptor, at: now)
             let wasCut = cuts.remove(event.descriptor) != nil
-            // One that was cut while it shook hands is noted already.
+            // A connection that was closed during its handshake is already recorded.
             if let failure, !wasCut { note(failure, of: handle) }
             failure = nil
         case .connectRetried, .handshakeSucceeded, .stopped, .other: break
@@ -62,7 +62,7 @@ package final class PeerGuard: ConnectionGuard {
         }
         let readings = handles.compactMapValues(\.reading)
         lookedAt = now
-        // To ask the owner costs more than all else while nothing happens.
+        // While nothing happens, querying the owner would cost more than everything else.
         guard table.hasNews(in: readings) else { return }
         let traffic = await traffic()
         for (descriptor, reason) in table.judge(readings, traffic: traffic, at: now) { cut(descriptor, reason) }

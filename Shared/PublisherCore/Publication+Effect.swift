@@ -2,18 +2,18 @@ package import Messages
 package import ServiceKit
 
 extension Publication {
-    /// Work that the caller carries out, at once and in this order. If a method is named after the colon, call it with the result.
+    /// Work for the caller, to be carried out at once and in this order. Some cases name a method to call with the result.
     package enum Effect: CoreEffect {
         // Sources
 
-        /// Read the next rows of a stream's source: `take`.
+        /// Read the next rows of a stream's source and pass them to `take`.
         case read(PublishedStream, count: Int)
-        /// Go back to the first sample of a stream's source: `rewound`.
+        /// Rewind a stream's source to its first sample, then call `rewound`.
         case rewind(PublishedStream)
 
         // Subscribers and clients
 
-        /// Publish a batch that was complete at a time, with those of the same turn.
+        /// Publish a batch with this reading of the clocks. The batches of one turn are sent together.
         case publish(RowBatch, of: PublishedStream, ClockReading)
         indirect case describe(StreamDescription, of: PublishedStream)
         indirect case answer(request: Int, Result<Answer, RequestError>)
@@ -21,14 +21,13 @@ extension Publication {
         /// Answer a client that pushed something.
         indirect case acknowledge(request: Int, PushAnswer)
 
-        // People
+        // Health, logs and the end
 
         indirect case notice(Notice)
-        /// Everything that was sampled is published, and every stream has stopped.
+        /// All samples are published, and every stream has stopped.
         case finished
     }
 
-    /// What a request is answered with.
     package enum Answer: Sendable {
         case streams([StreamDescription])
         case stream(StreamDescription)

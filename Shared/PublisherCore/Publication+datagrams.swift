@@ -3,16 +3,16 @@ package import Messages
 package import SampleSources
 import ServiceKit
 
-/// What comes in datagrams, and from brokers. Nobody waits for an answer, so nobody sends again what was refused.
+/// Messages from datagrams and MQTT brokers. Their senders expect no answer, so a refused message is never sent again.
 extension Publication {
-    /// Bytes of datagrams that wait for those before them; further ones are refused.
+    /// Bytes of datagrams in reorder queues; above this, further messages are refused.
     private static let maximumWaiting = 16 << 20
 
-    /// Datagrams that the system threw away because they were not read fast enough, as far as it says.
+    /// Datagrams dropped by the kernel because they were not read fast enough, as far as the kernel reports them.
     package var datagramsDropped: Int { pushes.datagrams.dropped }
 
-    /// Takes what a datagram brought.
-    /// - Parameter request: the number of its first message; the others have those that follow.
+    /// Takes the messages of a datagram.
+    /// - Parameter request: the number of its first message; the other messages have the numbers after it.
     package func take(_ datagram: Datagram, as request: Int, at now: Moment) {
         if let problem = datagram.problem { noteUnreadable(problem, of: datagram.source, datagram.unreadable) }
         for (index, message) in datagram.messages.enumerated() {
@@ -25,7 +25,7 @@ extension Publication {
             }
             guard pushes.datagrams.waitingBytes <= Self.maximumWaiting else {
                 pushes.refused += 1
-                pushes.datagrams.note("too many datagrams wait for those before them", of: datagram.source, 1)
+                pushes.datagrams.note("too many datagrams are waiting for earlier ones", of: datagram.source, 1)
                 continue
             }
             pushes.datagrams.add(request + index, of: datagram.source, datagram.size / datagram.messages.count)
@@ -33,25 +33,25 @@ extension Publication {
         }
     }
 
-    /// Notes messages of which nobody waits for an answer, and that can't be read.
+    /// Counts messages that cannot be read and whose sender expects no answer.
     package func noteUnreadable(_ error: PublisherError, of source: String, _ count: Int = 1) {
         pushes.refused += count
         pushes.datagrams.note(error.message, of: source, count)
     }
 
-    /// Notes that a message was refused whose sender waits for no answer.
+    /// Notes a refused message whose sender expects no answer.
     package func noteNotTaken(_ sentence: String, of source: String) { pushes.datagrams.note(sentence, of: source, 1) }
 
-    /// Notes that the system threw datagrams away.
-    /// - Parameter count: all of them, since the socket was opened.
+    /// Notes datagrams dropped by the kernel.
+    /// - Parameter count: the total since the socket was opened.
     package func noteDroppedDatagrams(_ count: Int) { pushes.datagrams.dropped = max(pushes.datagrams.dropped, count) }
 
-    /// Reports what was not taken since the last time.
+    /// Reports the messages refused since the last report.
     func reportDatagrams() {
         if let (count, problem) = pushes.datagrams.takeProblem() {
             emit(
                 .report(
-                    .degraded, "\(count) messages were not taken, lately \(problem)", for: "messages",
+                    .degraded, "\(count) messages were not taken, most recently \(problem)", for: "messages",
                     lasting: Self.failureLife))
             emit(.log(.warning, "messages not taken", ["count": "\(count)", LogKey.error: "\(problem)"]))
         }
@@ -61,14 +61,14 @@ extension Publication {
         emit(
             .report(
                 .degraded,
-                "the system threw away \(pushes.datagrams.dropped) datagrams that came faster than they were read: fewer devices or "
-                    + "larger datagrams help", for: "dropped datagrams", lasting: Self.failureLife))
+                "the system dropped \(pushes.datagrams.dropped) datagrams that came faster than they were read: use fewer devices or "
+                    + "larger datagrams", for: "dropped datagrams", lasting: Self.failureLife))
         emit(.log(.warning, "datagrams dropped by the system", ["count": "\(count)"]))
     }
 }
 
 extension PushMessage {
-    /// What the device calls itself.
+    /// The device name in the message.
     var device: String {
         switch self {
         case .numbered(let samples): samples.name.device

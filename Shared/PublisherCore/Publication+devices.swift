@@ -2,19 +2,19 @@ package import Messages
 package import SampleSources
 import ServiceKit
 
-/// What comes from devices that give each sample a time: `TimedInput`.
+/// Input from devices that give each sample a time: `TimedInput`.
 extension Publication {
-    /// The clock that a device's times are of.
+    /// The clock of a device's times.
     package enum DeviceClock: String, Sendable {
-        /// That of uptimes: CLOCK_MONOTONIC.
+        /// The clock of uptimes: CLOCK_MONOTONIC.
         case monotonic
         case realtime
-        /// It continues while the machine sleeps: CLOCK_BOOTTIME.
+        /// CLOCK_BOOTTIME, which continues while the machine sleeps.
         case boottime
     }
 
-    /// Notes that a stream's device is there.
-    /// - Throws: `invalidInput` if it is another one than before, `invalidParameter` for text that is to be packed.
+    /// Notes that a stream's device is connected.
+    /// - Throws: `invalidInput` if its fields changed, `invalidParameter` if a packed stream has text or long numbers.
     package func connect(
         _ stream: PublishedStream, _ format: TimedInput.Format, at now: Moment
     ) throws(PublisherError) {
@@ -25,17 +25,17 @@ extension Publication {
         }
         try input.connect(format)
         noteState(of: stream, at: now)
-        // A listener should know the fields before the first samples come.
+        // Subscribers should know the fields before the first samples arrive.
         if stream.descriptions == 0 { describe(stream, reading(at: now)) }
     }
 
-    /// Notes how far the clock of a stream's device is ahead.
+    /// Notes how far the clock of a stream's device is ahead of this machine's.
     package func note(_ clock: RemoteClock, of stream: PublishedStream) {
         (stream.sampler as? TimedInput)?.remoteClock = clock
     }
 
-    /// Takes samples of a stream's device.
-    /// - Parameter shift: what is added to their times first, in nanoseconds.
+    /// Takes samples from a stream's device.
+    /// - Parameter shift: nanoseconds to add to the samples' times before any conversion.
     package func take(
         _ rows: PushedRows, on clock: DeviceClock, shiftedBy shift: Int64 = 0, of stream: PublishedStream,
         at now: Moment
@@ -57,7 +57,7 @@ extension Publication {
         progress(stream, at: now)
     }
 
-    /// Says that a stream's device can't be read at present.
+    /// Notes that a stream's device cannot be read at present.
     package func interrupt(_ stream: PublishedStream, _ error: PublisherError, at now: Moment) {
         guard let input = stream.sampler as? TimedInput else { return }
         if let left = input.interrupt(error, at: now.monotonic) { publish(left, of: stream, at: now) }

@@ -3,13 +3,13 @@ package import Messages
 package import SampleSources
 import ServiceKit
 
-/// What comes on standard input.
+/// Standard input and the serial port.
 extension Publication {
     /// How standard input ended.
     package enum InputEnd {
-        /// A file has a last sample.
+        /// The end of a file is the end of its samples.
         case file
-        /// If a sensor's program closes its output, it may have crashed.
+        /// A closed pipe is a failure: the program that wrote to it may have crashed.
         case pipe
         case failure(PublisherError)
     }
@@ -17,7 +17,7 @@ extension Publication {
     private static let closedPipe = PublisherError(
         .unreadable, "standard input was closed: the program that writes to it has ended; restart both")
 
-    /// Takes bytes, wherever they are cut.
+    /// Takes bytes in pieces of any size; a piece need not end with a line.
     package func take(_ bytes: Span<UInt8>, at now: Moment) {
         guard let live else { return }
         let time = Self.wholeMicrosecond(now.monotonic)
@@ -28,7 +28,7 @@ extension Publication {
         publish(live.input.take(bytes, at: time), of: live, at: now)
     }
 
-    /// Says that a serial port can't be read at present.
+    /// Notes that the serial port cannot be read at present.
     package func interruptInput(_ error: PublisherError, at now: Moment) {
         guard let live else { return }
         publish(live.input.interrupt(error, at: Self.wholeMicrosecond(now.monotonic)), of: live, at: now)
@@ -49,7 +49,7 @@ extension Publication {
     private func publish(
         _ batches: [RowBatch], of live: (stream: PublishedStream, input: LiveInput), at now: Moment
     ) {
-        // A listener should know the fields before the first samples come.
+        // Subscribers should know the fields before the first samples arrive.
         if live.stream.descriptions == 0 { describe(live.stream, reading(at: now)) }
         for batch in batches { publish(batch, of: live.stream, at: now) }
         live.stream.samplesInTurn = 0
@@ -58,7 +58,8 @@ extension Publication {
         reportedMalformedLines = live.input.malformedLines
         emit(
             .report(
-                .degraded, "\(reportedMalformedLines) lines could not be read and were left out, lately \(problem)",
+                .degraded,
+                "\(reportedMalformedLines) lines could not be read and were left out, most recently \(problem)",
                 for: "malformed lines", lasting: Self.failureLife))
     }
 

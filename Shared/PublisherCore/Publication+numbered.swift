@@ -1,11 +1,11 @@
 import Messages
 import SampleSources
 
-/// Clients that number their samples: the numbers are those of the stream, and what is missing is waited for.
+/// Clients that number their samples. The stream keeps their numbers, and messages wait for missing samples before them.
 extension Publication {
     func push(_ samples: NumberedSamples, as request: Int, at now: Moment) throws(PushRefusal) {
         guard let run = try run(for: samples, at: now) else {
-            // It has older ones, which this program does not know.
+            // The client still has older samples, and this program has not seen them.
             return acknowledge(request, .wanted(next: samples.oldest ?? 0))
         }
         try requireRunning(run.published)
@@ -20,7 +20,7 @@ extension Publication {
         }
         if samples.end <= run.queue.next {
             guard samples.first >= run.published.firstSequence else {
-                // It was overtaken by the message that began the run here: nothing of it was published.
+                // It was overtaken by the message that began the run here: none of its samples was published.
                 throw PushRefusal(
                     .tooLate,
                     "\(samples.name) began with sample \(run.published.firstSequence) here: those before it came too late"
@@ -43,7 +43,7 @@ extension Publication {
         plan(run.queue.deadline)
     }
 
-    /// A message that came twice, and waits: the first of its clients must send it again.
+    /// A message that was replaced in the queue by a duplicate: the client of the first one must send it again.
     private func acceptLater(_ request: Int, _ run: PushState.NumberedRun) {
         acknowledge(request, .wanted(next: run.queue.next))
     }
@@ -60,7 +60,7 @@ extension Publication {
         }
     }
 
-    /// Notes that a client has no more samples: its silence is none.
+    /// Marks the stream as ended: a client that has announced its end is not silent.
     private func end(_ run: PushState.NumberedRun, at now: Moment) {
         run.input.end()
         noteState(of: run.published, at: now)
@@ -78,7 +78,7 @@ extension Publication {
         run.queue.advance(to: number)
     }
 
-    /// The run that a message belongs to; nil if the client is to begin with older samples.
+    /// The run that a message belongs to; nil if the client must begin with older samples.
     private func run(for samples: NumberedSamples, at now: Moment) throws(PushRefusal) -> PushState.NumberedRun? {
         let known = pushes.runs[samples.name]
         guard known != nil || !pushes.names.contains(samples.name) else {
@@ -108,20 +108,20 @@ extension Publication {
         return run
     }
 
-    /// Whether a client has begun another epoch since, as far as that is known.
+    /// Whether the client is known to have begun a later epoch.
     private func hasEnded(_ epoch: String, of name: StreamName) -> Bool {
         let former = pushes.former.filter { $0.name == name }
-        // If the stream has made room for another one, its last epoch goes on.
+        // If the stream was removed to make room, its last epoch may still continue.
         return former.dropLast(indexes[name] == nil ? 1 : 0).contains { $0.clientEpoch == epoch }
     }
 
-    /// Whether a client has begun to count anew.
+    /// Whether the client has restarted its numbering.
     private func isAnother(_ samples: NumberedSamples, than run: PushState.NumberedRun) -> Bool {
         if samples.epoch != nil || run.epoch != nil { return samples.epoch != run.epoch }
         return samples.first == 0 && run.queue.next > 0 && PushedSample(first: samples.rows) != run.beginning
     }
 
-    /// The same for all streams of a client's run.
+    /// The client's clock, shared by all streams of one epoch of its device.
     private func clock(of samples: NumberedSamples, at now: Moment) -> ClientClock {
         let newest = samples.rows.times.max() ?? 0
         guard let epoch = samples.epoch else { return clock(newest: newest, sentAt: samples.sentAt, at: now) }

@@ -2,28 +2,28 @@ package import Messages
 import SampleSources
 import ServiceKit
 
-/// What clients push: phones and other devices that send samples over the network.
+/// Samples that phones and other devices push over the network.
 ///
-/// A client that numbers its samples keeps what was not acknowledged, so nothing is lost on the way; its numbers are those of the
-/// stream, and so is its epoch, so that samples that it sends again after a restart of this program are recognised by everybody.
-/// Sensor Logger numbers its messages alone: its samples are numbered here.
+/// A client that numbers its samples keeps them until they are acknowledged, so none are lost on the way. The stream has the
+/// client's numbers and epoch: samples sent again after a restart of this program are recognised by every subscriber. Sensor
+/// Logger numbers only its messages, so this program numbers its samples.
 extension Publication {
-    /// The furthest that a date may be ahead of this machine's, or behind it, to be believed, in nanoseconds.
+    /// A client's date is believed if it is at most this far ahead of or behind this machine's, in nanoseconds.
     private static let furthestAhead = 60 * Nanoseconds.perSecond
     private static let furthestBehind = 86_400 * Nanoseconds.perSecond
-    /// How far a client's clock may be wrong when it sends, in nanoseconds.
+    /// The largest error believed of a client's clock when it sends, in nanoseconds.
     private static let largestError = 2 * Nanoseconds.perSecond
-    /// The first time that is taken for a date: 2001, in nanoseconds.
+    /// The first time that is taken for a date: 2001, in nanoseconds since 1970.
     private static let firstDate: Int64 = 1_000_000_000_000_000_000
 
-    /// Streams that clients push.
+    /// The number of streams that clients push.
     package var pushedStreamCount: Int { pushes.names.count }
-    /// Messages by what became of them.
+    /// The number of messages by outcome.
     package var pushedMessages: (accepted: Int, repeated: Int, refused: Int) {
         (pushes.accepted, pushes.repeated, pushes.refused)
     }
 
-    /// Takes what a client pushed. The request is answered when the samples are published and kept, or refused.
+    /// Takes a pushed message. The request is answered when its samples are published and kept, or refused.
     package func push(_ message: PushMessage, as request: Int, at now: Moment) {
         do throws(PushRefusal) {
             guard hasBegun, !isStopping else {
@@ -39,7 +39,7 @@ extension Publication {
         }
     }
 
-    /// Gives up what did not come in time.
+    /// Gives up missing messages whose deadline has passed.
     func wakePushes(at now: Moment) {
         for run in pushes.runs.values { giveUpMissing(of: run, at: now) }
         for (key, session) in pushes.sessions { giveUpMissing(of: session, key, at: now) }
@@ -48,7 +48,7 @@ extension Publication {
         for session in pushes.sessions.values { plan(session.queue.deadline) }
     }
 
-    /// Refuses everything that waits, because the program ends: the clients keep it.
+    /// Refuses all waiting messages because the program ends. Their clients keep them.
     func finishPushes() {
         let stopping = PushRefusal(.stopping, "the program is stopping: send this again in a few seconds")
         for run in pushes.runs.values { for one in run.queue.removeAll() { refuse(one.request, stopping) } }
@@ -56,7 +56,7 @@ extension Publication {
         pushes.deadline = .max
     }
 
-    /// Ends streams whose clients are silent, and forgets those of which nothing is kept any more.
+    /// Ends streams whose clients are silent, and forgets former runs without retained samples.
     func endSilentPushes(at now: Moment) {
         pushes.former.removeAll { run in
             guard retention.isEmpty(at: run.place) else { return false }
@@ -77,20 +77,20 @@ extension Publication {
         }
     }
 
-    /// Has what waits looked at in time. A time that is too early is found out then.
+    /// Brings the wake-up for waiting messages forward if necessary. A wake-up that is too early does no harm.
     func plan(_ deadline: Int64?) {
         if let deadline, deadline < pushes.deadline { pushes.deadline = deadline }
     }
 
     // MARK: The recorder
 
-    /// Takes what a recorder says of a session.
+    /// Takes a recorder's event about a session.
     package func note(_ event: RecordingEvent, at now: Moment) { pushes.recordings.note(event, at: now.monotonic) }
 
-    /// The sessions that run, as far as the recorder said so lately.
+    /// The sessions that run, by the recorder's latest events.
     package func runningSessions(at now: Moment) -> [String] { pushes.recordings.running(at: now.monotonic) }
 
-    /// What a person is told whose samples the recorder can't store; nil while it can, as far as it says.
+    /// A sentence for people whose samples the recorder cannot store; nil while no failure was reported.
     package var storageProblem: String? {
         pushes.recordings.failure.map {
             "The samples arrive, but the recording has failed. Tell the person who leads the session: \($0)"
@@ -103,7 +103,7 @@ extension Publication {
         if !pushes.datagrams.settle(request, answer) { emit(.acknowledge(request: request, answer)) }
     }
 
-    /// - Parameter again: whether all of it had come before.
+    /// - Parameter again: whether all samples of the message had arrived before.
     func accept(_ request: Int, again: Bool = false, _ answer: PushAnswer = .accepted(next: nil)) {
         if again { pushes.repeated += 1 } else { pushes.accepted += 1 }
         acknowledge(request, answer)
@@ -125,7 +125,7 @@ extension Publication {
         }
     }
 
-    /// Makes a stream, or another run of one.
+    /// Makes a stream, or a new run of one.
     func begin(
         _ name: StreamName, _ input: PushedInput, epoch: String, clientEpoch: String? = nil, next: Int, at now: Moment
     ) throws(PushRefusal) -> PublishedStream {
@@ -137,7 +137,7 @@ extension Publication {
         guard known != nil || pushes.names.count < PushState.maximumStreams || removeEnded() else {
             throw PushRefusal(.tooMany, "there are \(pushes.names.count) streams: a new one needs one that has ended")
         }
-        // Of an epoch that a client names, an earlier program may have published what was before.
+        // If the client named the epoch, an earlier run of this program may have published its first samples.
         let epochFirst = if let known, known.epoch == epoch { known.epochFirst } else { clientEpoch == nil ? next : 0 }
         let stream = PublishedStream(
             name, input, at: known?.index ?? streams.count, place: takePlace(), epoch: epoch, clientEpoch: clientEpoch,
@@ -151,10 +151,10 @@ extension Publication {
         return stream
     }
 
-    /// The epoch of a stream whose samples are numbered here, from 0 on unless it is known.
+    /// The epoch of a stream whose samples this program numbers: the program's own, unless the name may have been used before.
     func ownEpoch(of known: PublishedStream?) -> String {
         if let known { return known.epoch }
-        // It may be one that made room for others: listeners know samples with these numbers.
+        // A removed stream may have had this name: subscribers would know samples with the same numbers.
         return pushes.hasRemoved ? anotherEpoch() : epoch
     }
 
@@ -167,7 +167,7 @@ extension Publication {
     /// Removes a stream whose client is silent, if there is one.
     private func removeEnded() -> Bool {
         while let name = pushes.ended.popLast() {
-            // Its client may have begun to send again.
+            // Its client may have resumed sending.
             guard let index = indexes[name], streams[index].sampler.state == .ended else { continue }
             let stream = streams[index]
             pushes.names.remove(name)
@@ -194,11 +194,11 @@ extension Publication {
     ) {
         let uptimes = input.place(rows.times[range]) { clock.uptime(of: $0, by: sleepWatch) }
         input.note(rows.times[range], at: now.monotonic)
-        // A listener should know the fields before the first samples come.
+        // Subscribers should know the fields before the first samples arrive.
         noteState(of: stream, at: now)
         var (first, rest) = (range.lowerBound, uptimes[...])
         while let uptime = rest.first {
-            // No batch goes over a sleep: it has one reading of the clocks.
+            // A batch has one reading of the clocks, so it must not span a sleep.
             let slept = sleepWatch.slept(since: uptime)
             let piece = rest.prefix { sleepWatch.slept(since: $0) == slept }
             publish(rows, from: first, uptimes: piece, of: stream, at: now)
@@ -226,10 +226,10 @@ extension Publication {
 
     // MARK: Clocks
 
-    /// How a client's times lead to uptimes.
+    /// The conversion of a client's times to uptimes.
     ///
-    /// Dates are believed, if they are near this machine's. Of other clocks the newest sample, or what the clock said when the
-    /// message was sent, is taken for the moment of its arrival.
+    /// Dates are believed if they are close to this machine's. On any other clock, `sentAt` or else the newest sample is paired
+    /// with the message's arrival.
     func clock(newest: Int64, sentAt: Int64?, at now: Moment) -> ClientClock {
         let newest = sentAt ?? newest
         let date = now.date.nanosecondsSince1970

@@ -1,21 +1,21 @@
 package import Messages
 import SampleSources
 
-/// What a listener missed, and asks for again.
+/// Replays of samples that a subscriber missed.
 extension Publication {
-    /// Replays under way at the same time: each takes megabytes. Those beyond are refused as `busy`, to be asked for again
-    /// soon. More than one client asks for at once.
+    /// The most replays under way at a time: each takes megabytes. Further requests are refused as `busy`, for the client to
+    /// retry. It is more than one client requests at once.
     package static let maximumReplays = 16
-    /// About what it takes to make so many, in seconds.
+    /// The approximate time to make that many replays, in seconds.
     private static let retryAfter = 0.5
-    /// About how many bytes of samples a reply may bring. What is more is asked for again.
+    /// The approximate limit of a reply's samples, in bytes. The client requests the rest separately.
     private static let maximumReplyBytes = 4_000_000
-    /// Ranges in one request: each gets four thousand bytes at least.
+    /// Ranges in one request: each may use at least 4,000 bytes.
     private static let maximumRanges = 1_000
-    /// How much longer a number can be in JSON than in memory, with its comma.
+    /// How many times longer a number can be in JSON than in memory, comma included.
     private static let digitsPerByte = 3
 
-    /// Samples that are kept, and what is needed to say them on the wire.
+    /// Retained samples, with what is needed to encode them.
     package struct Retained: Sendable {
         package let answer: ReplayAnswer
         package let encoder: SampleBatchEncoder
@@ -23,12 +23,12 @@ extension Publication {
         let sleepWatch: SleepWatch
     }
 
-    /// A replay under way. Its ranges share one reply's bytes, and those that need less leave more to the ones after them.
+    /// A replay under way. Its ranges share the byte limit of one reply; bytes that one range leaves unused go to the later ones.
     package struct Replay: Sendable {
         package let ranges: [SamplesReplay.Range]
-        /// Whether the request named its samples by ranges: then each has an answer of its own.
+        /// Whether the request gave a list of ranges: then the reply has an entry for each.
         let hasRanges: Bool
-        /// What is kept of the first ranges, or why there is nothing.
+        /// For each range handled so far, its retained samples or an error.
         package fileprivate(set) var found: [Result<Retained, RequestError>] = []
         fileprivate var left = Publication.maximumReplyBytes
 
@@ -36,7 +36,7 @@ extension Publication {
     }
 
     /// Begins a replay. Call `findNext` until it is complete, and `endReplay` when its reply is made.
-    /// - Throws: `busy` if too many are under way.
+    /// - Throws: `busy` if too many replays are under way, `invalidParameter` if there are too many ranges.
     package func beginReplay(_ request: SamplesReplay) throws(RequestError) -> Replay {
         let ranges = request.ranges ?? []
         guard replaysUnderWay < Self.maximumReplays else {
@@ -53,7 +53,7 @@ extension Publication {
         return Replay(ranges: ranges.isEmpty ? [SamplesReplay.Range(request)] : ranges, hasRanges: !ranges.isEmpty)
     }
 
-    /// Finds what is kept of a replay's next range: a large request must not make a sample late.
+    /// Looks up a replay's next range. One at a time, because a large request must not delay samples.
     package func findNext(of replay: inout Replay, at now: Moment) {
         guard !replay.isComplete else { return }
         let maximumBytes = replay.left / (replay.ranges.count - replay.found.count)
@@ -95,7 +95,7 @@ extension Publication {
         )
     }
 
-    /// The run of a stream that has the beginning of a range: of a stream that clients push there may be several.
+    /// The run of a stream that has the beginning of a range: a pushed stream may have several runs.
     private func stream(of range: SamplesReplay.Range) throws(RequestError) -> PublishedStream {
         let name = StreamName(device: range.device, stream: range.stream)
         let former = pushes.former.last {
@@ -106,7 +106,7 @@ extension Publication {
         guard range.epoch == stream.epoch else {
             throw RequestError(
                 .unknownEpoch,
-                "the publisher started anew since epoch '\(range.epoch.prefix(64))', and has only \(stream.epoch)")
+                "the publisher has restarted since epoch '\(range.epoch.prefix(64))', and has only \(stream.epoch)")
         }
         return stream
     }

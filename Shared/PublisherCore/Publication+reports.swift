@@ -3,15 +3,15 @@ import Messages
 import SampleSources
 import ServiceKit
 
-/// What goes out: batches, descriptions, what people should know.
+/// Output: batches, descriptions, health reports and log entries.
 extension Publication {
-    /// How long health reports lines and datagrams that could not be read, and datagrams that were dropped.
+    /// How long health shows a report of unreadable lines, of messages that were not taken, or of dropped datagrams.
     static let failureLife = Duration.seconds(60)
-    /// How many streams are described in one turn, so that descriptions make no sample late.
+    /// The number of streams described in one turn, so that descriptions delay no samples.
     private static let descriptionsPerTurn = 50
 
-    /// Publishes a batch and keeps it.
-    /// - Parameter takenAt: when it was taken from a schedule, to measure how late it is kept; nil if there is none.
+    /// Publishes a batch and retains it.
+    /// - Parameter takenAt: when a scheduled batch was taken, to measure its lateness; nil for a batch without a schedule.
     func publish(_ batch: RowBatch, of stream: PublishedStream, at now: Moment, takenAt: Int64? = nil) {
         let clock = ClockReading(uptime: Nanoseconds.seconds(now.monotonic), date: now.date)
         let rows = batch.rows[...]
@@ -24,10 +24,10 @@ extension Publication {
         if let takenAt { lateness.record(nanoseconds: batch.lateness + now.monotonic - takenAt) }
     }
 
-    /// Describes a stream at once if its state changed, reports a failure and its end, and logs the end of a source.
+    /// Describes a stream at once if its state changed, reports failures and recoveries, and logs the end of a source.
     /// - Parameters:
-    ///   - clock: if given, the stream is described in any case, with these clocks.
-    ///   - isOver: whether nothing more comes of it, because the program ends.
+    ///   - clock: if given, the stream is described in any case, with this reading of the clocks.
+    ///   - isOver: whether this is the stream's last description, because the program ends.
     func noteState(
         of stream: PublishedStream, at now: Moment, describing clock: ClockReading? = nil, isOver: Bool = false
     ) {
@@ -47,7 +47,7 @@ extension Publication {
         }
     }
 
-    /// Publishes what a stream is.
+    /// Publishes a stream's description.
     func describe(_ stream: PublishedStream, _ clock: ClockReading, isOver: Bool = false) {
         guard stream.isKnown else { return }
         var description = description(of: stream, clock)
@@ -76,17 +76,17 @@ extension Publication {
         max(1, (streams.count + Self.descriptionsPerTurn - 1) / Self.descriptionsPerTurn)
     }
 
-    /// Many streams are described in turns that are spread over the second.
+    /// The descriptions of many streams are spread over the second.
     var descriptionInterval: Int64 { Nanoseconds.perSecond / Int64(descriptionTurns) }
 
-    /// Describes the streams whose turn it is, and once a second does what else is done as often.
+    /// Describes the streams of this turn and, once a second, does the periodic work.
     func describeSome(at now: Moment) {
         let first = min(descriptionTurn * Self.descriptionsPerTurn, streams.count)
         let clock = reading(at: now)
         for stream in streams[first..<min(first + Self.descriptionsPerTurn, streams.count)] {
             describe(stream, clock)
         }
-        // Turns that are late follow at once, so that none of the streams is left out; after a long halt only once.
+        // Late turns follow at once, so that no stream is left out. After a long pause, at most one second is made up for.
         describeAt = max(describeAt + descriptionInterval, now.monotonic - Nanoseconds.perSecond)
         descriptionTurn = (descriptionTurn + 1) % descriptionTurns
         guard descriptionTurn == 0 else { return }
@@ -116,6 +116,6 @@ extension Publication {
 }
 
 extension PublishedStream {
-    /// The key of its failures in health.
+    /// The key of the stream's failures in health.
     var healthKey: String { "stream \(name)" }
 }

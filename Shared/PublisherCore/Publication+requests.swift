@@ -3,12 +3,12 @@ package import Messages
 package import SampleSources
 import ServiceKit
 
-/// What is asked. A request has a number by which it is answered: each once, unless it is forgotten.
+/// Requests: each has a number and is answered once, unless it is forgotten.
 extension Publication {
-    /// How many names of streams an error lists.
+    /// The number of stream names that an error lists.
     private static let namesInError = 20
 
-    /// Lists the streams that are asked for, when what was sampled of them so far is published.
+    /// Lists the requested streams when their samples so far are published.
     package func list(_ question: StreamsList, as request: Int, at now: Moment) {
         let patterns = question.streams ?? [StreamName.everything]
         guard patterns.count <= StreamsList.maximumPatterns else {
@@ -36,7 +36,6 @@ extension Publication {
         emit(.answer(request: request, .success(.streams(descriptions))))
     }
 
-    /// Starts a stream.
     package func start(_ question: StreamsStart, as request: Int, at now: Moment) {
         guard !isStopping else { return refuse(request, .stopping, "the program is stopping") }
         guard let stream = known(question.stream, for: request) else { return }
@@ -47,8 +46,8 @@ extension Publication {
         if stream.sampler.needsRewind { emit(.rewind(stream)) } else { rewound(stream, nil, at: now) }
     }
 
-    /// Starts a stream for a request when its source is at its first sample.
-    /// - Parameter failure: why the source could not go back to it.
+    /// Starts a stream for a request, when its source is at its first sample.
+    /// - Parameter failure: why the source could not be rewound.
     package func rewound(_ stream: PublishedStream, _ failure: PublisherError?, at now: Moment) {
         guard let request = stream.starting else { return }
         if isStopping {
@@ -60,7 +59,7 @@ extension Publication {
         }
     }
 
-    /// Stops a stream: what is due by now is published, and nothing after that.
+    /// Stops a stream: samples due by now are published, later ones are not.
     package func stop(_ question: StreamsStop, as request: Int, at now: Moment) {
         guard let stream = known(question.stream, for: request) else { return }
         guard stream.sampler.state == .running else {
@@ -74,7 +73,7 @@ extension Publication {
         emit(.answer(request: request, .success(.stream(description(of: stream, reading(at: now))))))
     }
 
-    /// Forgets a request whose client waits no more. A stream is not stopped for it.
+    /// Forgets a request whose client no longer waits. Its `streams.stop` is not carried out.
     package func forget(_ request: Int) {
         lists[request] = nil
         for stream in streams {
@@ -102,8 +101,8 @@ extension Publication {
         let names = streams.filter(\.isKnown).map(\.name.description)
         let shown = names.prefix(Self.namesInError).joined(separator: ", ")
         let others = names.count > Self.namesInError ? " and \(names.count - Self.namesInError) others" : ""
-        let there = names.isEmpty ? "is none yet" : "are \(shown)\(others)"
-        throw RequestError(.unknownStream, "there is no stream \(name); there \(there)")
+        let there = names.isEmpty ? "there are none yet" : "the streams are \(shown)\(others)"
+        throw RequestError(.unknownStream, "there is no stream \(name); \(there)")
     }
 
     private func refuse(_ request: Int, _ reason: RequestError.Reason, _ message: String) {
@@ -112,7 +111,7 @@ extension Publication {
 }
 
 extension RequestError {
-    /// Why a stream could not be started.
+    /// The error of a stream that could not be started.
     fileprivate init(_ error: PublisherError, of stream: StreamName) {
         let reason: Reason =
             switch error.code {

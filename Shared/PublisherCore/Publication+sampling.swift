@@ -4,34 +4,34 @@ package import Messages
 package import SampleSources
 import ServiceKit
 
-/// How streams are sampled, started, stopped, and brought to their end.
+/// The sampling, starting, stopping and finishing of streams.
 extension Publication {
-    /// How many samples a stream takes before others have their turn: a few milliseconds' work at most.
+    /// The number of samples that a stream takes before other streams have their turn: a few milliseconds' work at most.
     static let samplesPerTurn = 4_096
-    /// How many things may be planned for a stream that is behind its schedule, before a sleep of the machine is not described.
+    /// The most goals of a late stream; if it has more, it is not described after a sleep of the machine.
     static let maximumGoals = 1_000
-    /// How long the program's end may be put off by streams that are behind their schedules; it is cut short after 7 s.
+    /// How long streams behind their schedules may delay the program's end; it is cut short after 7 s.
     private static let longestFinish = 3 * Nanoseconds.perSecond
 
-    /// Serves a stream that was scheduled, as far as one turn goes.
+    /// Serves a scheduled stream for one turn.
     func serve(_ entry: StreamSchedule.Entry, at now: Moment) {
         let stream = streams[entry.stream]
-        // Otherwise an earlier time took its place.
+        // Otherwise an earlier entry has replaced this one.
         guard stream.scheduled == entry.deadline else { return }
         stream.scheduled = nil
         stream.samplesInTurn = 0
         progress(stream, at: now)
     }
 
-    /// Takes rows of a stream's source that were asked for.
-    /// - Parameter rows: their values are taken out of it.
+    /// Takes the rows that were requested from a stream's source.
+    /// - Parameter rows: its values are moved out.
     package func take(_ rows: inout SourceRows, of stream: PublishedStream, at now: Moment) {
         stream.isReading = false
         stream.sampler.take(&rows)
         if stream.isBeginning { noteBegun(stream, at: now) } else { progress(stream, at: now) }
     }
 
-    /// Publishes what is due, and reaches the stream's goals, until rows of its source are needed.
+    /// Publishes due samples and reaches the stream's goals, until rows of its source are needed.
     func progress(_ stream: PublishedStream, at now: Moment) {
         while !stream.isReading {
             let time = min(now.monotonic, stream.goals.first?.time ?? .max)
@@ -52,7 +52,7 @@ extension Publication {
         reschedule(stream)
     }
 
-    /// Has something done as soon as everything is published that is due now.
+    /// Adds a goal, to be reached as soon as all samples that are due now are published.
     func add(_ purpose: PublishedStream.Goal.Purpose, to stream: PublishedStream, at now: Moment) {
         stream.goals.append(PublishedStream.Goal(time: now.monotonic, purpose: purpose))
         stream.samplesInTurn = 0
@@ -85,7 +85,7 @@ extension Publication {
         if let last = stream.sampler.stop(at: time) { publish(last, of: stream, at: now) }
     }
 
-    /// Has the stream looked at when it has something to do. An earlier look that is planned already finds out the rest.
+    /// Schedules the stream's next deadline. If an earlier entry exists, that one reschedules the stream.
     private func reschedule(_ stream: PublishedStream) {
         guard let deadline = stream.sampler.nextDeadline, deadline < stream.scheduled ?? .max else { return }
         stream.scheduled = deadline
@@ -95,7 +95,7 @@ extension Publication {
     // MARK: The beginning
 
     /// Starts a stream whose source is at its first sample.
-    /// - Returns: why it can't be started.
+    /// - Returns: the error if it cannot be started.
     func start(_ stream: PublishedStream, at now: Moment) -> PublisherError? {
         do throws(PublisherError) {
             try stream.sampler.start(at: Self.wholeMicrosecond(now.monotonic))
@@ -114,7 +114,7 @@ extension Publication {
         return nil
     }
 
-    /// Says that a stream runs, when its first samples are known and before they are published.
+    /// Describes a stream as running, when its first rows are known and before they are published.
     private func noteBegun(_ stream: PublishedStream, at now: Moment) {
         stream.isBeginning = false
         noteState(of: stream, at: now)
@@ -122,12 +122,12 @@ extension Publication {
         progress(stream, at: now)
     }
 
-    /// An instant of which uptimes have few digits.
+    /// Rounds down to a microsecond, so that uptimes have few digits.
     static func wholeMicrosecond(_ nanoseconds: Int64) -> Int64 { nanoseconds - nanoseconds % 1_000 }
 
     // MARK: The end
 
-    /// Publishes what is due and what waits, and stops all streams, because the program ends.
+    /// Publishes due and waiting samples and stops all streams, because the program ends.
     package func finish(at now: Moment) {
         guard !isStopping else { return }
         isStopping = true
@@ -141,14 +141,14 @@ extension Publication {
         for stream in streams { add(.finish, to: stream, at: now) }
     }
 
-    /// Stops what is still behind its schedule.
+    /// Stops the streams that are still behind their schedules.
     func finishLate(at now: Moment) {
         finishDeadline = .max
         for stream in streams where !stream.goals.isEmpty {
             let behind = Nanoseconds.seconds(stream.behind(at: now.monotonic))
             emit(
                 .log(
-                    .warning, "stream stopped behind its schedule: what was due was not sampled",
+                    .warning, "stream stopped behind its schedule: samples that were due were not taken",
                     ["stream": "\(stream.name)", "behind.seconds": "\(behind)"]))
             while let goal = stream.goals.popFirst() { reach(goal, of: stream, at: now) }
         }

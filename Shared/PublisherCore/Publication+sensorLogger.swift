@@ -3,9 +3,9 @@ import Messages
 import SampleSources
 import ServiceKit
 
-/// Sensor Logger's messages, which are numbered, each with readings of several sensors: their samples are numbered here.
+/// Sensor Logger's messages. They are numbered and hold readings of several sensors; this program numbers the samples.
 extension Publication {
-    /// Losses of messages that are remembered of a session of Sensor Logger: the latest ones.
+    /// The number of lost message ranges remembered for a session of Sensor Logger: the latest ones.
     private static let maximumGivenUp = 1_000
 
     func push(_ message: SensorLoggerMessage, as request: Int, at now: Moment) throws(PushRefusal) {
@@ -59,7 +59,7 @@ extension Publication {
             var streams = session.streams
             let parts = streams.parts(of: waiting.message)
             do throws(PushRefusal) {
-                // All or nothing: what is refused may come again.
+                // All or nothing: the client may send a refused message again.
                 var published: [(PublishedStream, PushedInput)] = []
                 for part in parts { published.append(try loggerStream(part, of: key, at: now)) }
                 for (part, (stream, input)) in zip(parts, published) {
@@ -80,7 +80,7 @@ extension Publication {
         _ input: PushedInput, at now: Moment
     ) {
         if session.known.insert(part.stream).inserted {
-            // Another session's clock may be another one.
+            // Another session may have another clock.
             input.forgetTimes()
         } else if session.interrupted.remove(part.stream) != nil {
             stream.skip(to: stream.nextSequence + lost(before: part.rows, in: input), .estimated)
@@ -89,13 +89,13 @@ extension Publication {
         publish(part.rows, from: 0, of: stream, input, by: clock, at: now)
     }
 
-    /// How many samples messages that are missing had, by the times around them.
+    /// The estimated number of samples in missing messages, from the times around them.
     private func lost(before rows: PushedRows, in input: PushedInput) -> Int {
         guard let next = rows.times.first, let last = input.lastTime, let interval = input.interval else { return 1 }
         return EstimatedLoss.samples(in: Double(next - last) / interval)
     }
 
-    /// The stream of a sensor. If the sensor has other fields than before, the stream continues with them.
+    /// The stream of a sensor. If the sensor's fields changed, the stream continues with the new ones.
     private func loggerStream(
         _ part: SensorLoggerStreams.Part, of key: PushState.SessionKey, at now: Moment
     ) throws(PushRefusal) -> (PublishedStream, PushedInput) {
@@ -129,6 +129,6 @@ extension Publication {
         }
     }
 
-    /// What the sender of a message of Sensor Logger is answered, who should know that the recording has failed.
+    /// The answer to an accepted message. It reports a failed recording to the person with the phone.
     private var messageAnswer: PushAnswer { storageProblem.map(PushAnswer.unstored) ?? .accepted(next: nil) }
 }

@@ -3,14 +3,14 @@ import Messages
 import SampleSources
 import ServiceKit
 
-/// Samples that nobody numbered: of datagrams, and of phyphox. They are numbered here, by their times.
+/// Samples without numbers, from datagrams and phyphox. This program numbers them by their times.
 ///
-/// A sample that is not later than the one before came already, or too late. Samples that are missing are a gap of about their
-/// number, if the stream's samples come evenly: nothing else shows a loss. Among samples without times of their own, nothing does:
-/// each one that arrives is new, and a pause between them may be the network's.
+/// A sample that is not later than the one before is a duplicate or too late. If the stream's samples are evenly spaced, missing
+/// ones become a gap of their estimated number: nothing else shows a loss. Among samples without times of their own, no loss can
+/// be seen: each one that arrives is new, and a pause between them may be the network's.
 extension Publication {
-    /// How far a message's times may be before those of earlier ones, because it was overtaken, in nanoseconds. Beyond that, the
-    /// device has another clock, such as that of a phone that was restarted.
+    /// How far an overtaken message's times may be before earlier ones, in nanoseconds. Beyond that, the device has another
+    /// clock, such as that of a restarted phone.
     private static func furthestBack(_ clock: UnnumberedSamples.Clock) -> Int64 {
         (clock == .date ? 60 : 5) * Nanoseconds.perSecond
     }
@@ -36,7 +36,8 @@ extension Publication {
         _ part: UnnumberedSamples.Part, named name: StreamName, at now: Moment
     ) throws(PushRefusal) -> (PublishedStream, PushedInput, PushState.UnnumberedRun) {
         guard pushes.unnumbered[name] != nil || !pushes.names.contains(name) else {
-            throw PushRefusal(.conflict, "\(name) is pushed by a client that counts: choose another name")
+            throw PushRefusal(
+                .conflict, "\(name) is pushed by a client that numbers what it sends: choose another name")
         }
         let known = indexes[name].map { streams[$0] }
         if let known {
@@ -62,7 +63,7 @@ extension Publication {
         _ stream: PublishedStream, _ input: PushedInput, at now: Moment
     ) -> Bool {
         if run.clock != clock {
-            // The same clock that was only paired anew goes on: what came already is known by its time.
+            // If the device's clock is the same and was only paired anew, duplicates are still recognised by their times.
             if run.clock?.device != clock.device { run.last = nil }
             (run.clock, run.losses) = (clock, LossEstimate())
             input.forgetTimes()
@@ -83,8 +84,8 @@ extension Publication {
         return true
     }
 
-    /// How a device's times lead to those of this machine: the same for all its streams, until its clock is another one.
-    /// - Parameter newest: the latest time of the message on this clock, of whichever stream: one that changes seldom has old ones.
+    /// The conversion of a device's times to this machine's: the same for all its streams, until the device has another clock.
+    /// - Parameter newest: the message's latest time on this clock, over all streams: a sensor that changes rarely has old times.
     private func clock(
         _ kind: UnnumberedSamples.Clock, of device: String, newest: Int64, at now: Moment
     ) -> PushState.DeviceClock {
@@ -93,7 +94,7 @@ extension Publication {
         }
         let key = PushState.ClockKey(device: device, clock: kind)
         pushes.deviceClocks[key]?.client.note(newest, at: now.monotonic, by: sleepWatch)
-        // Times that go back are those of another clock of the device.
+        // Times that jump back belong to another clock of the device.
         let same = pushes.deviceClocks[key].flatMap { newest < $0.newest - Self.furthestBack(kind) ? nil : $0 }
         if var known = same,
             known.client.lead(of: newest, at: now.monotonic, by: sleepWatch) <= known.lead + Self.furthestAhead

@@ -3,28 +3,27 @@ package import Messages
 package import SampleSources
 package import ServiceKit
 
-/// Everything that a sensor publisher knows and decides: which streams are due and when, what is published, what is kept for replay.
+/// The state and decisions of a sensor publisher: which streams are due and when, what is published, what is retained for replay.
 ///
-/// It receives events with their time and returns effects. The caller has sources, sockets and clocks: it carries the effects
-/// out and reports the results. Confined to one thread. Its work is in extensions: how streams are sampled (`+sampling`), what
-/// comes on standard input (`+input`), what is asked (`+requests`), what is missing at a listener (`+replay`), and what is said
-/// of the streams (`+reports`).
+/// It receives events with their time and returns effects. The caller has the sources, sockets and clocks: it carries out the
+/// effects and reports the results. Confined to one thread. Its work is in extensions: sampling (`+sampling`), standard input
+/// (`+input`), requests (`+requests`), replays (`+replay`), and descriptions and health (`+reports`).
 ///
-/// Streams take turns. Each piece of work is bounded, and so is what is done before requests and standard input have their
-/// turn: one stream that is far behind its schedule makes no other late.
+/// Streams take turns. Each piece of work is bounded, and so is the work done before requests and standard input have their turn:
+/// a stream that is far behind its schedule does not make the others late.
 package final class Publication: ProgramCore {
     package struct Settings: Sendable {
-        /// How long samples are kept for replay, in nanoseconds.
+        /// How long samples are retained for replay, in nanoseconds.
         package let retention: Int64
-        /// How many bytes of them.
+        /// The most memory that retained samples may take, in bytes.
         package let retentionBytes: Int
         /// Whether streams wait for `streams.start`.
         package let startsStopped: Bool
-        /// What is the same as long as this machine's clock of uptimes goes on: part of the epochs of clients that number samples.
+        /// Identifies the machine while its clock of uptimes continues: part of the epochs of clients that number samples.
         package var machine = "0"
-        /// What is said of phones, by what they call themselves.
+        /// The configured phones, by the names that they send.
         package var phones: [String: Phone] = [:]
-        /// What other phones are.
+        /// The platform of phones that are not configured.
         package var platform: PhonePlatform?
 
         package init(retention: Int64, retentionBytes: Int, startsStopped: Bool) {
@@ -34,11 +33,11 @@ package final class Publication: ProgramCore {
         }
     }
 
-    /// What is said of a phone that pushes from Sensor Logger.
+    /// The configuration of a phone that pushes from Sensor Logger.
     package struct Phone: Hashable, Sendable {
-        /// What its streams have as device.
+        /// The device name of its streams.
         package let name: String
-        /// nil if it is not stated.
+        /// nil if it is not configured.
         package let platform: PhonePlatform?
 
         package init(name: String, platform: PhonePlatform?) {
@@ -49,22 +48,22 @@ package final class Publication: ProgramCore {
 
     /// The program's name, as the source of its events.
     package static let source = Program.sensorPublisher.rawValue
-    /// How long after one round of due streams the next begins at the earliest: streams that are due within it share a wake-up,
-    /// so that their number does not bound how often the thread wakes.
+    /// The shortest time between the starts of two rounds of due streams, in nanoseconds: streams that are due within it share a
+    /// wake-up, so the thread's wake-ups do not grow with the number of streams.
     package static let shortestPause: Int64 = 500_000
 
-    /// Those of the configuration, and behind them those that clients push.
+    /// Those of the configuration, followed by those that clients push.
     package private(set) var streams: [PublishedStream]
-    /// The stream of standard input, if there is one.
+    /// The stream of standard input or a serial port, if there is one.
     package let live: (stream: PublishedStream, input: LiveInput)?
     let settings: Settings
     let epoch: String
     private(set) var indexes: [StreamName: Int]
     var pushes = PushState()
-    /// Where samples can be kept that none are kept at.
+    /// Places in the retention buffer that hold no samples and can be reused.
     var freePlaces: [Int] = []
     private var nextPlace: Int
-    /// Where `samples.replay` is answered.
+    /// The endpoint that answers `samples.replay`.
     var replayEndpoint = ""
     package var effects: [Effect] = []
 
@@ -75,7 +74,7 @@ package final class Publication: ProgramCore {
     private var round: [StreamSchedule.Entry] = []
     private var served = 0
     private var roundStart = Int64.min
-    /// When streams are described next, and which.
+    /// When streams are described next, and whose turn it is.
     var describeAt = Int64.max
     var descriptionTurn = 0
     package private(set) var hasBegun = false
@@ -87,7 +86,7 @@ package final class Publication: ProgramCore {
 
     // The end
     var isStopping = false
-    /// When streams that are behind their schedules are stopped all the same.
+    /// When streams that are behind their schedules are stopped anyway.
     var finishDeadline = Int64.max
     var unfinished = 0
 
@@ -101,8 +100,8 @@ package final class Publication: ProgramCore {
     var loggedMalformedLines = 0
 
     /// - Parameters:
-    ///   - streams: in the order of their indexes, which are 0, 1, 2 …; one of them at most of standard input.
-    ///   - epoch: of all streams: new at every start of the program.
+    ///   - streams: in the order of their indexes, which are 0, 1, 2 …; at most one reads standard input or a serial port.
+    ///   - epoch: of all streams; new at every start of the program.
     package init(_ settings: Settings, streams: [PublishedStream], epoch: String, sleepWatch: SleepWatch) {
         self.settings = settings
         self.streams = streams
@@ -116,7 +115,7 @@ package final class Publication: ProgramCore {
 
     // MARK: Streams that clients push
 
-    /// A place to keep samples at.
+    /// Takes a free place in the retention buffer.
     func takePlace() -> Int {
         if let free = freePlaces.popLast() {
             retention.begin(at: free)
@@ -132,7 +131,7 @@ package final class Publication: ProgramCore {
         indexes[stream.name] = stream.index
     }
 
-    /// Removes a stream that a client pushed; the last one takes its index.
+    /// Removes a stream that a client pushed; the last stream takes its index.
     func remove(_ stream: PublishedStream) {
         indexes[stream.name] = nil
         let last = streams.removeLast()
@@ -143,10 +142,10 @@ package final class Publication: ProgramCore {
 
     // MARK: Time
 
-    /// Starts all streams, unless they are to wait. Before that nothing else may be called.
+    /// Starts all streams, unless they wait for `streams.start`. Nothing else may be called before.
     ///
-    /// At the first request, or when the program runs: whichever comes first, so that no answer shows a stream before its start.
-    /// - Parameter endpoint: where `samples.replay` is answered.
+    /// Called at the first request or when the program runs, whichever is first: no answer shows a stream before its start.
+    /// - Parameter endpoint: the endpoint that answers `samples.replay`.
     package func begin(replayEndpoint endpoint: String, at now: Moment) {
         hasBegun = true
         replayEndpoint = endpoint
@@ -167,7 +166,7 @@ package final class Publication: ProgramCore {
 
     private var nextRound: Int64 { schedule.next.map { max($0, roundStart + Self.shortestPause) } ?? .max }
 
-    /// Does a piece of what is due, so that the time is right for each piece.
+    /// Does one piece of the due work, so that each piece has the right time.
     package func wake(at now: Moment) {
         let time = now.monotonic
         if describeAt <= time { describeSome(at: now) }
@@ -185,10 +184,10 @@ package final class Publication: ProgramCore {
         }
     }
 
-    /// Looks at the clocks, of which `elapsed` was read first: call it before whatever else happened.
+    /// Checks the clocks for a sleep. `elapsed` must be read first; call this before handling any other event.
     ///
-    /// If the machine slept, the batches under way are ended and all streams described: batches that were
-    /// published before the description have uptimes up to that of its clock, and those after it have later ones.
+    /// If the machine slept, the batches under way are ended and all streams described: batches published before the description
+    /// have uptimes up to that of its clock, and those after it have later ones.
     /// - Parameter elapsed: nanoseconds of a clock that continues while the machine sleeps.
     package func notice(elapsed: Int64, at now: Moment) {
         guard let slept = sleepWatch.notice(elapsed: elapsed, uptime: now.monotonic), hasBegun else { return }
@@ -200,7 +199,6 @@ package final class Publication: ProgramCore {
         }
     }
 
-    /// All clocks at a moment.
     func reading(at now: Moment) -> ClockReading {
         ClockReading(
             uptime: Nanoseconds.seconds(now.monotonic), date: now.date,

@@ -3,18 +3,18 @@ package import Messages
 package import SampleSources
 import ServiceKit
 
-/// One stream as it is published: where its samples come from, what does not change from batch to batch, and how far it has come.
+/// One stream as it is published: its sampler, what does not change from batch to batch, and its progress.
 ///
 /// Confined to the thread of its `Publication`.
 package final class PublishedStream {
-    /// What is to be done when everything is published that was due at a time, before what is due later.
+    /// An action to be done when all samples due at a time are published, before those due later.
     struct Goal {
         enum Purpose {
-            /// Publish what waits, for a `streams.list`.
+            /// Publish the samples that wait, for a `streams.list`.
             case list(request: Int)
             /// Stop, for a `streams.stop`.
             case stop(request: Int)
-            /// Describe the stream with the clocks as they were when the machine had slept.
+            /// Describe the stream with this reading of the clocks, taken after a sleep of the machine.
             case describe(ClockReading)
             /// Stop, because the program ends.
             case finish
@@ -26,21 +26,19 @@ package final class PublishedStream {
 
     private static let maximumHoles = 1_000
 
-    /// Its place in the list of all streams. Those that clients push may move.
+    /// Its place in the list of all streams. That of a pushed stream may change.
     package internal(set) var index: Int
-    /// Where its samples are kept.
+    /// Its place in the retention buffer.
     let place: Int
     package let name: StreamName
     package let isPacked: Bool
     let origin: DataOrigin
-    /// The topic of its batches.
     package let topic: [UInt8]
-    /// The topic of its descriptions.
     package let descriptionTopic: [UInt8]
     package let epoch: String
-    /// What the client that pushes it calls the epoch.
+    /// The epoch's name as given by the client that pushes the stream.
     let clientEpoch: String?
-    /// Samples that its source is known not to have, and why: the latest ones.
+    /// The latest ranges of samples that are known to be missing from the source, and why.
     private var holes: Deque<(range: Range<Int>, reason: Gap.Reason)> = []
     package internal(set) var sampler: any Sampler
     /// Made at the first batch, when a live stream's fields are known too.
@@ -48,33 +46,32 @@ package final class PublishedStream {
         source: Publication.source, device: name.device, stream: name.stream, epoch: epoch, fields: sampler.fields,
         types: sampler.types, isPacked: isPacked)
 
-    /// The number of its first sample.
     let firstSequence: Int
-    /// The number of its epoch's first sample: another stream may have had the first ones, with other fields.
+    /// The number of its epoch's first sample: an earlier run, with other fields, may have published the first ones.
     let epochFirst: Int
-    /// The number of the next sample: of an epoch that began with 0, how many were published so far.
+    /// The number of the next sample. If the epoch began with 0, also the number of samples published or skipped so far.
     package internal(set) var nextSequence = 0
-    /// How many descriptions were published.
+    /// The number of descriptions published.
     var descriptions = 0
     /// Whether health reports that it is behind its schedule.
     var isBehind = false
-    /// The state that it was last seen in; nil before it is first described.
+    /// The state at the last check; nil before it is first described.
     var notedState: StreamDescription.State?
 
-    /// Whether rows of its source were asked for and did not come yet.
+    /// Whether rows were requested from its source and have not arrived.
     var isReading = false
-    /// The `streams.start` that is under way.
+    /// The request number of the `streams.start` under way.
     var starting: Int?
-    /// Whether it was started, and its first rows did not come yet.
+    /// Whether it was started and its first rows have not arrived.
     var isBeginning = false
     var goals = Deque<Goal>()
-    /// When it is looked at next; nil if at no time.
+    /// When it is served next; nil if it is not scheduled.
     var scheduled: Int64?
-    /// Samples that it published in its present turn.
+    /// Samples published in its present turn.
     var samplesInTurn = 0
 
-    /// - Parameter source: the opened source, of which only the description is read; nil for standard input.
-    /// - Throws: `PublisherError` saying what is not possible.
+    /// - Parameter source: the opened source; only its description is read. nil for standard input, a serial port, IIO or LSL.
+    /// - Throws: `invalidParameter` for an impossible batch size or speed, or a stream without a source.
     package init(
         _ configuration: StreamConfiguration, source: (any SampleSource)?, at index: Int, epoch: String
     ) throws(PublisherError) {
@@ -93,7 +90,7 @@ package final class PublishedStream {
 
     /// A stream that a client pushes.
     /// - Parameters:
-    ///   - place: where its samples are kept.
+    ///   - place: the stream's place in the retention buffer.
     ///   - next: the number of its first sample.
     ///   - epochFirst: the number of its epoch's first sample.
     init(
@@ -132,7 +129,7 @@ package final class PublishedStream {
         batch.rows.withUnsafeBufferPointer { encoder.encodePacked($0, into: &matrix) }
     }
 
-    /// Leaves numbers out, because their samples will not come.
+    /// Skips sequence numbers whose samples will not come.
     func skip(to number: Int, _ reason: Gap.Reason) {
         guard number > nextSequence else { return }
         if holes.count == Self.maximumHoles { holes.removeFirst() }
@@ -140,12 +137,12 @@ package final class PublishedStream {
         nextSequence = number
     }
 
-    /// Why none of these samples came; nil if some did, or it is not known.
+    /// Why all of these samples are missing; nil if some are not, or if it is not known.
     func reasonForHole(_ range: Range<Int>) -> Gap.Reason? {
         holes.last { $0.range.lowerBound <= range.lowerBound && range.upperBound <= $0.range.upperBound }?.reason
     }
 
-    /// Whether it can be described. A program on standard input says what its fields are with its first line.
+    /// Whether it can be described. Live input has no fields before its first line or its device's description.
     var isKnown: Bool { !sampler.fields.isEmpty }
 
     package var state: StreamDescription.State {
@@ -158,14 +155,14 @@ package final class PublishedStream {
         }
     }
 
-    /// How many nanoseconds it is behind its schedule; 0 while it is not.
+    /// How many nanoseconds it is behind its schedule; 0 if it is not.
     package func behind(at now: Int64) -> Int64 { max(0, sampler.nextDeadline.map { now - $0 } ?? 0) }
 
     func isDue(at now: Int64) -> Bool { sampler.nextDeadline.map { $0 <= now } ?? false }
 }
 
 extension StreamConfiguration {
-    /// - Parameter source: what `openSource` gave.
+    /// - Parameter source: the result of `openSource`.
     package func makeSampler(of source: (any SampleSource)?) throws(PublisherError) -> any Sampler {
         if let source {
             return try StreamSampler(of: source, batch: batchSize(rate: source.rate), speed: speed)

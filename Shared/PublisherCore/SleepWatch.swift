@@ -2,10 +2,10 @@ import DequeModule
 import Messages
 import SampleSources
 
-/// Notices that the machine slept: the clock of uptimes stood still meanwhile, and CLOCK_BOOTTIME continued (man 2 clock_gettime).
+/// Notices that the machine slept: CLOCK_BOOTTIME continued meanwhile, and the clock of uptimes did not (man 2 clock_gettime).
 ///
-/// How far the two are apart never shrinks. CLOCK_BOOTTIME is to be read first: a thread that is held up between the two
-/// readings then sees too small a difference, which hides a sleep until the next look, but never invents one.
+/// The distance between the two never shrinks. CLOCK_BOOTTIME must be read first: if the thread is held up between the two
+/// readings, the difference is too small, which hides a sleep until the next check, but never invents one.
 package struct SleepWatch: Sendable {
     /// The shortest sleep that is noticed, in nanoseconds.
     package static let shortestSleep: Int64 = 1_000_000
@@ -13,22 +13,22 @@ package struct SleepWatch: Sendable {
     /// How many sleeps are remembered: samples are kept for minutes.
     private static let maximumSleeps = 1_000
 
-    /// The smallest step between two uptimes that every listener can tell, in nanoseconds.
+    /// The smallest step between two uptimes that every subscriber can distinguish, in nanoseconds.
     static let leastStep: Int64 = 1_000
 
-    /// How far the clocks are apart.
+    /// How far CLOCK_BOOTTIME is ahead of uptimes, in nanoseconds.
     private(set) var difference: Int64
     /// The uptimes at which sleeps were noticed, and the nanoseconds slept.
     private var sleeps: Deque<(uptime: Int64, slept: Int64)> = []
 
-    /// Begins with what two clocks say.
+    /// Begins with a reading of both clocks, in nanoseconds.
     package init(elapsed: Int64, uptime: Int64) {
         difference = elapsed - uptime
     }
 
-    /// Looks at the clocks, of which `elapsed` was read first.
+    /// Compares the clocks. `elapsed` must be read first.
     ///
-    /// - Returns: how long the machine slept since the last look, in nanoseconds; nil if it did not.
+    /// - Returns: how long the machine slept since the last check, in nanoseconds; nil if it did not.
     package mutating func notice(elapsed: Int64, uptime: Int64) -> Int64? {
         let slept = elapsed - uptime - difference
         guard slept > Self.shortestSleep else { return nil }
@@ -38,12 +38,12 @@ package struct SleepWatch: Sendable {
         return slept
     }
 
-    /// What the other clock says at an uptime since the last sleep.
+    /// The time of CLOCK_BOOTTIME at an uptime since the last sleep.
     package func elapsed(at uptime: Int64) -> Int64 { uptime + difference }
 
-    /// The uptime at which the other clock said something.
+    /// The uptime at a time of CLOCK_BOOTTIME.
     ///
-    /// It stood still while the machine slept: what happened then is placed right behind the wake.
+    /// Uptimes stood still while the machine slept: a time within a sleep is placed right behind the wake.
     package func uptime(ofElapsed elapsed: Int64) -> Int64 {
         var difference = difference
         for (wake, slept) in sleeps.reversed() {
@@ -54,15 +54,15 @@ package struct SleepWatch: Sendable {
         return elapsed - difference
     }
 
-    /// What a batch says of the clocks: its date is set back by how long the machine slept since its last sample, so that dates of its
-    /// samples are right. Those of the moment in which the machine fell asleep were taken before.
+    /// The clock reading of a batch. Its date is set back by how long the machine slept since the batch's last sample, so that
+    /// the samples' dates are right. A sample at the uptime of a sleep counts as taken before it.
     /// - Parameter rows: each the uptime in seconds and the values of the fields.
     func reading(of rows: ArraySlice<Double>, count: Int, at clock: ClockReading) -> ClockReading {
         ClockReading(uptime: clock.uptime, date: clock.date.adding(-slept(sinceLastOf: rows, count: count)))
     }
 
-    /// How far the clocks were apart at a batch's last sample, by the sleeps that were noticed: the same for two batches unless the
-    /// machine slept between them.
+    /// How far the clocks were apart at a batch's last sample, in nanoseconds, by the sleeps that were noticed: the same for two
+    /// batches unless the machine slept between them.
     func difference(at rows: ArraySlice<Double>, count: Int) -> Int64 {
         difference - slept(sinceLastOf: rows, count: count)
     }

@@ -1,10 +1,10 @@
 package import ServiceKit
 
-/// Where a publisher says that it answers: a host, or a host and a port, as others reach them.
+/// The address that a publisher announces for replay requests: a host, or a host and a port, as others reach them.
 package struct Announcement: Hashable, Sendable, ConfigurationValue {
     /// A name or an address.
     package let host: String
-    /// nil for the port that is listened on.
+    /// nil for the port that the socket listens on.
     package let port: UInt16?
 
     package init(typed text: String) throws(InvalidValue) {
@@ -23,11 +23,11 @@ package struct Announcement: Hashable, Sendable, ConfigurationValue {
 }
 
 extension Endpoint {
-    /// The endpoint as others are told it. Of a socket that listens on all addresses it is one that leads to others: names are
+    /// The endpoint to announce to others. For a socket that listens on all addresses, it has this machine's address: names are
     /// not known everywhere.
     /// - Parameters:
-    ///   - listening: where a socket listens, with its real port.
-    ///   - announcement: what the user says that it is.
+    ///   - listening: the socket's endpoint, with its real port.
+    ///   - announcement: the address configured by the user.
     package static func announced(_ listening: String, as announcement: Announcement? = nil) -> String {
         guard let endpoint = try? Endpoint(typed: listening), endpoint.transport == .tcp, let port = endpoint.port
         else { return listening }

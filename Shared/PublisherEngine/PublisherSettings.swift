@@ -5,9 +5,9 @@ package import SensorReaders
 package import ServiceKit
 package import SystemPackage
 
-/// What a sensor publisher reads besides `ServiceSettings`: options, and "streams" in the configuration file.
+/// The settings of a sensor publisher besides `ServiceSettings`: options, and "streams" in the configuration file.
 package struct PublisherSettings: SettingGroup {
-    /// The stream of a publisher that has only one.
+    /// The stream of a publisher with only one.
     let stream = StreamSettings()
 
     @Setting("Keep samples for replay this long.")
@@ -37,7 +37,7 @@ package struct PublisherSettings: SettingGroup {
     package var listenHTTP: HTTPAddress?
 
     @Setting(
-        "Speak TLS, and ask devices for a token, with the certificate and token in this directory; they are made if they are missing.",
+        "Use TLS and require a token from devices, with the certificate and token in this directory; missing ones are made.",
         name: "http-identity", valueName: "dir")
     package var httpIdentity: FilePath?
 
@@ -47,11 +47,10 @@ package struct PublisherSettings: SettingGroup {
         valueName: "[host:]port", default: "nowhere")
     package var udp: HTTPAddress?
 
-    /// The broker whose messages are taken.
     package let mqttSettings = MQTTSettings()
 
     @Setting(
-        "Ask this recorder which sessions run, for devices that push.", valueName: "endpoint",
+        "Ask this recorder which sessions are running, for devices that push.", valueName: "endpoint",
         default: "this machine's")
     package var recorder: Endpoint?
 
@@ -60,11 +59,11 @@ package struct PublisherSettings: SettingGroup {
     package var recorderEvents: Endpoint?
 
     @Setting(
-        "State what phones with Sensor Logger are: ios, android, or standardised by the app.", valueName: "platform",
+        "The platform of phones with Sensor Logger: ios, android, or standardised by the app.", valueName: "platform",
         default: "unknown")
     package var phonePlatform: PhonePlatform?
 
-    /// What the configuration file says of phones, by what they call themselves.
+    /// The phones in the configuration file, by the names that they send.
     package private(set) var phones: [String: Publication.Phone] = [:]
 
     /// The streams, sorted by name: at least one, unless devices push theirs.
@@ -72,7 +71,8 @@ package struct PublisherSettings: SettingGroup {
 
     package init() {}
 
-    /// Messages that wait per subscriber before further ones are dropped: streams that start together publish together.
+    /// The most messages queued for a subscriber; further ones are dropped. It grows with the streams, because streams that start
+    /// together publish together.
     package var highWaterMark: Int {
         givenHighWaterMark ?? max(takesPushes ? 10_000 : 1_000, 10 * streams.count)
     }
@@ -80,8 +80,8 @@ package struct PublisherSettings: SettingGroup {
     /// Whether devices send samples over the network.
     private var takesPushes: Bool { listenHTTP != nil || udp != nil || mqttSettings.broker != nil }
 
-    /// No source's file is opened.
-    /// - Throws: `ServiceError`: usage if no source is given at all, else bad configuration.
+    /// Opens no source files.
+    /// - Throws: `ServiceError`: usage if no source is given at all, otherwise bad configuration.
     package mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
         streams = try streams(reading: reader).sorted { ($0.device, $0.stream) < ($1.device, $1.stream) }
         for (index, section) in try reader.sections("phones").enumerated() {
@@ -89,7 +89,7 @@ package struct PublisherSettings: SettingGroup {
             guard let device = phone.device, phones[device] == nil else {
                 throw ServiceError(
                     .badConfiguration,
-                    "phones[\(index)]: device must be what the phone calls itself, and each phone be there once")
+                    "phones[\(index)]: device must be what the phone calls itself, and each phone may be listed once")
             }
             let name = phone.name ?? device
             do {
@@ -104,12 +104,12 @@ package struct PublisherSettings: SettingGroup {
         try mqttSettings.check(reading: reader)
     }
 
-    /// Keys don't protect datagrams.
+    /// Datagrams are not authenticated.
     private func checkDatagrams(reading reader: ConfigurationReader) throws(ServiceError) {
         guard let udp, !udp.isLocal, try !reader.value(\ServiceSettings.$insecure) else { return }
         throw ServiceError(
             .badConfiguration,
-            "udp \(udp) can be reached from other machines, and whoever reaches it can invent samples: write \(udp.port) for this "
+            "udp \(udp) can be reached from other machines, and anybody who reaches it can send false samples: write \(udp.port) for this "
                 + "machine alone, or pass --insecure if the network is private")
     }
 
@@ -117,7 +117,7 @@ package struct PublisherSettings: SettingGroup {
         guard let listenHTTP, !listenHTTP.isLocal, httpIdentity == nil else { return }
         throw ServiceError(
             .badConfiguration,
-            "listen-http \(listenHTTP) can be reached from other machines, over plain HTTP: give --http-identity a directory, in "
+            "listen-http \(listenHTTP) can be reached from other machines, over plain HTTP: pass --http-identity DIR, in "
                 + "which a certificate and a token are made, or write \(listenHTTP.port) for this machine alone")
     }
 
@@ -143,8 +143,8 @@ package struct PublisherSettings: SettingGroup {
         guard given.isEmpty else {
             throw ServiceError(
                 .badConfiguration,
-                "the configuration file has \"streams\", so \(given.joined(separator: ", ")) can't be said beside them: "
-                    + "say it in each stream, or leave the streams out")
+                "the configuration file has \"streams\", so \(given.joined(separator: ", ")) can't be used as well: "
+                    + "set it in each stream, or leave the streams out")
         }
         var streams: [StreamConfiguration] = []
         var names: Set<StreamName> = []
@@ -172,22 +172,22 @@ package struct PublisherSettings: SettingGroup {
     }
 }
 
-/// What "phones" in the configuration file says of a phone.
+/// A phone in "phones" of the configuration file.
 struct PhoneSettings: SettingGroup {
     @Setting("What the phone calls itself: the deviceId of Sensor Logger.")
     var device: String?
 
-    @Setting("The device's name of its streams.")
+    @Setting("Use this device name for its streams.")
     var name: String?
 
-    @Setting("What it is: ios, android, or standardised by the app.")
+    @Setting("The phone's platform: ios, android, or standardised by the app.")
     var platform: PhonePlatform?
 }
 
 extension PhonePlatform: ConfigurationValue {}
 
 extension ServiceError {
-    /// A stream that can't be published as it was configured.
+    /// The error of a stream that cannot be published as configured.
     package init(_ error: PublisherError) {
         self.init(.badConfiguration, error.message)
     }

@@ -3,7 +3,6 @@ import Messages
 import PublisherCore
 
 extension RequestRouter {
-    /// The methods of a sensor publisher.
     init(_ engine: SamplingEngine) {
         self.init()
         on(StreamsList.self) { request in try await engine.list(request) }
@@ -19,7 +18,7 @@ extension RequestRouter {
         }
         onWithFrames(SamplesReplay.self) { request in
             let replay = try await engine.replay(request)
-            // Encoded here, off the engine's thread: a large answer must not make a sample late.
+            // Encoded here, off the engine's thread: a large reply must not delay samples.
             let reply = Result { () throws(RequestError) in try replay.reply() }
             await engine.endReplay()
             return try reply.get()

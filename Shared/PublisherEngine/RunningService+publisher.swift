@@ -3,9 +3,9 @@ import Runtime
 package import ServiceKit
 
 extension RunningService {
-    /// A sensor publisher. Prints where devices can send samples.
+    /// A sensor publisher. Prints the addresses to which devices can send samples.
     /// - Parameter elapsedClock: a clock that continues while the machine sleeps, in nanoseconds; nil for this machine's.
-    /// - Throws: `ServiceError` for a source that can't be opened or an address that can't be listened on.
+    /// - Throws: `ServiceError` for a source that cannot be opened or an address that cannot be used to listen.
     package static func sensorPublisher(
         _ settings: PublisherSettings, on host: ServiceHost, elapsedClock: (@Sendable () -> Int64)? = nil
     ) async throws -> RunningService {

@@ -5,7 +5,7 @@ import SampleSources
 import SensorReaders
 import ZeroMQ
 
-/// A stream of the engine whose samples a device gives.
+/// The engine's stream for a device.
 private struct EngineStream: DeviceStream {
     let engine: SamplingEngine
     let index: Int
@@ -19,9 +19,9 @@ private struct EngineStream: DeviceStream {
     func note(_ clock: RemoteClock) async { await engine.note(clock, of: index) }
 }
 
-/// The streams whose samples devices give.
+/// Streams of devices.
 extension SamplingEngine {
-    /// What reads the devices, by the indexes of their streams.
+    /// The devices' readers, with the indexes of their streams.
     static func devices(
         of streams: [StreamConfiguration]
     ) throws(ZeroMQError) -> [(stream: Int, reader: any DeviceReader)] {
@@ -39,7 +39,7 @@ extension SamplingEngine {
         return devices
     }
 
-    /// Reads all devices, each again and again: one that is away may come back.
+    /// Reads all devices, each repeatedly: a disconnected one may come back.
     func readDevices() async throws {
         try await withThrowingDiscardingTaskGroup { group in
             for (index, device) in devices {

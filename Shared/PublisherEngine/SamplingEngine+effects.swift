@@ -6,7 +6,7 @@ import Runtime
 import ServiceKit
 import ZeroMQ
 
-/// Carries out the effects of `Publication`, each at once.
+/// Carries out each effect of `Publication` at once.
 extension SamplingEngine {
     func carryOut(_ effect: Publication.Effect) {
         switch effect {

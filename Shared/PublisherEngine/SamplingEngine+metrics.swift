@@ -21,7 +21,8 @@ extension Metric {
         "Time from a batch's last sample, as scheduled, until the batch was published.",
         health: "lateness")
     fileprivate static let behind = Metric(
-        .gauge, "holdfast_publisher_behind_seconds", "How far a stream is behind its schedule.", labels: streamLabels)
+        .gauge, "holdfast_publisher_behind_seconds", "Time by which a stream is behind its schedule.",
+        labels: streamLabels)
     fileprivate static let streams = Metric(
         .gauge, "holdfast_publisher_streams", "Streams by their state.", labels: ["state"])
     fileprivate static let retained = Metric(
@@ -34,13 +35,13 @@ extension Metric {
         "Messages that clients pushed, by result: accepted, repeated or refused.", labels: ["result"])
     fileprivate static let dropped = Metric(
         .counter, "holdfast_publisher_dropped_datagrams_total",
-        "Datagrams that the system threw away because they were not read in time.")
+        "Datagrams that the system dropped because they were not read in time.")
     fileprivate static let malformed = Metric(
         .counter, "holdfast_publisher_malformed_lines_total",
-        "Lines of standard input that could not be read and were left out.")
+        "Lines of standard input or a serial port that could not be read and were left out.")
 }
 
-/// What it counts, for those who watch it.
+/// The measurements for health and metrics.
 extension SamplingEngine {
     func measure() {
         health.measure(.samplesPublished, core.samplesPublished)

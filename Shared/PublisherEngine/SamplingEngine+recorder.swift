@@ -5,12 +5,12 @@ import Runtime
 import ServiceKit
 import ZeroMQ
 
-/// How a recorder is heard and asked, for devices that push.
+/// The connection to a recorder, for devices that push.
 struct RecorderLink: Sendable {
     let listener: Listener
     let client: RequestClient
 
-    /// - Returns: nil without `listen-http`, and if no recorder is named and the default one's key is missing.
+    /// - Returns: nil without `listen-http`, and if no recorder is configured and the default one's key is missing.
     init?(_ settings: PublisherSettings, on host: ServiceHost) async throws {
         guard settings.listenHTTP != nil else { return nil }
         let events = settings.recorderEvents ?? Program.recorder.defaultPublish
@@ -24,7 +24,7 @@ struct RecorderLink: Sendable {
     }
 }
 
-/// What of a device is recorded, as `/recording` answers.
+/// The recorded streams of a device, as `/recording` returns them.
 struct RecordedDevice: Encodable, Sendable {
     struct Stream: Encodable, Sendable {
         var session: String
@@ -36,14 +36,14 @@ struct RecordedDevice: Encodable, Sendable {
     /// The sessions that run, with or without the device.
     var sessions: [String]
     var streams: [Stream]
-    /// Why nothing is stored; nil while nothing is known to be wrong.
+    /// Why nothing is stored; nil while no problem is known.
     var problem: String?
 }
 
 extension SamplingEngine {
-    /// How long an answer of the recorder is passed on, in nanoseconds, however many phones ask.
+    /// How long the recorder's last answer is reused, in nanoseconds, to bound its load from phones.
     private static let statusLife: Int64 = 1_000_000_000
-    /// Sessions that the recorder is asked for at once.
+    /// The most sessions to request from the recorder at once.
     private static let maximumSessions = 100
 
     func take(_ batch: MessageBatch) {
@@ -51,11 +51,11 @@ extension SamplingEngine {
         perform()
     }
 
-    /// What the recorder has of a device.
+    /// The recorded streams of a device.
     func recording(of device: String) async -> RecordedDevice {
         let sessions = core.runningSessions(at: now)
         if let recorder, now.monotonic - statusesAt >= Self.statusLife {
-            // Those who ask meanwhile are answered with what was known.
+            // Requests that arrive meanwhile get the previous answer.
             statusesAt = now.monotonic
             var found: [RecordingState] = []
             for session in sessions.prefix(Self.maximumSessions) {

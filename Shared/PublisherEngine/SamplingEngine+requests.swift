@@ -4,13 +4,13 @@ import Runtime
 import ServiceKit
 import ZeroMQ
 
-/// What a client pushed, until it is answered.
+/// A push that is not answered yet.
 struct PendingPush: Sendable {
     let request: Int
     let answer = Wake<PushAnswer>()
 }
 
-/// Passes on what is asked.
+/// Passes requests to the core.
 extension SamplingEngine {
     func list(_ request: StreamsList) async throws -> StreamsList.Reply {
         guard case .streams(let streams) = try await answer({ core.list(request, as: $0, at: $1) }) else {
@@ -46,7 +46,7 @@ extension SamplingEngine {
         throw CancellationError()
     }
 
-    /// Takes what a client pushed, and returns when it is published and kept, or refused.
+    /// Takes a pushed message, and returns when its samples are published and kept, or refused.
     func push(_ message: PushMessage) async -> PushAnswer {
         begin()
         let push = beginPush(message)
@@ -54,7 +54,7 @@ extension SamplingEngine {
         return await answer(to: push)
     }
 
-    /// Hands what a client pushed to the core. Its answer is to be waited for.
+    /// Hands a pushed message to the core. The caller must wait for its answer.
     func beginPush(_ message: PushMessage) -> PendingPush {
         questionsAsked += 1
         let push = PendingPush(request: questionsAsked)
@@ -63,14 +63,14 @@ extension SamplingEngine {
         return push
     }
 
-    /// Returns when what was pushed is published and kept, or refused.
+    /// Waits until the samples of a push are published and kept, or refused.
     func answer(to push: PendingPush) async -> PushAnswer {
         defer { pushes[push.request] = nil }
         return await push.answer.next(on: thread)
             ?? .refused(PushRefusal(.stopping, "the program is stopping: send this again in a few seconds"))
     }
 
-    /// What is kept of the samples that are asked for. Call `endReplay` when the reply is made.
+    /// The retained samples for a request. Call `endReplay` when the reply is made.
     func replay(_ request: SamplesReplay) async throws(RequestError) -> Publication.Replay {
         begin()
         var replay = try core.beginReplay(request)

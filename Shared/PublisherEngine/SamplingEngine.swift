@@ -12,52 +12,52 @@ import Synchronization
 import SystemPackage
 import ZeroMQ
 
-/// Runs a sensor publisher: tells `Publication` what happens and when, carries out what it asks for, and answers requests.
+/// Runs a sensor publisher: passes events with their times to `Publication`, carries out its effects, and answers requests.
 ///
-/// On a thread of its own, so that nothing else delays a sample; streams, standard input and requests take turns. Its work is
-/// in extensions: what is to be done (`+effects`), what is asked (`+requests`), what it counts (`+metrics`).
+/// Runs on a thread of its own, so that no other work delays a sample. Streams, standard input and requests take turns. Its work
+/// is in extensions: effects (`+effects`), requests (`+requests`), measurements (`+metrics`).
 actor SamplingEngine: Engine {
-    /// How many bytes are read from standard input in one turn.
+    /// The most bytes read from standard input in one turn.
     private static let chunkSize = 1 << 16
-    /// The pause before a serial port or a device that is away is looked for again, in nanoseconds.
+    /// The pause before a disconnected serial port or device is opened again, in nanoseconds.
     static let reopening: Int64 = 500_000_000
 
     let thread: SocketThread
     let runtime: Runtime<Publication.Effect, NoQueue>
     let core: Publication
-    /// The sources of the streams, by index; nil for standard input.
+    /// The sources of the streams, by index; nil for live streams.
     var sources: [(any SampleSource)?]
     let events: EventPublisher
     private let standardInput: FileDescriptor
-    /// Where the live stream is read instead.
+    /// The live stream's input, if not standard input.
     private let serialPort: SerialPort?
-    /// What gives the samples of other streams, by the streams' indexes.
+    /// The readers of streams of devices, with the streams' indexes.
     let devices: [(stream: Int, reader: any DeviceReader)]
     private let elapsedClock: @Sendable () -> Int64
     private let replay = Mutex("")
 
-    // Used again and again, so that little memory is asked for.
+    // Reused, to avoid allocations.
     var rows = SourceRows()
     var body = ByteBuffer(capacity: 1 << 16)
     var matrix: ByteBuffer? = ByteBuffer(capacity: 1 << 12)
 
-    /// Requests that wait for an answer, by their numbers.
+    /// Requests that wait for an answer, by number.
     var questions: [Int: Wake<Result<Publication.Answer, RequestError>>] = [:]
     var questionsAsked = 0
-    /// Clients that wait for an answer to what they pushed, by the numbers of their requests.
+    /// Pushes that wait for an answer, by the numbers of their requests.
     var pushes: [Int: Wake<PushAnswer>] = [:]
-    /// Takes what devices push; nil without `listen-http`.
+    /// Takes samples that devices push over HTTP; nil without `listen-http`.
     nonisolated let server: PushServer?
-    /// Takes what devices send in datagrams; nil without `udp`.
+    /// Takes samples that devices send in datagrams; nil without `udp`.
     nonisolated let datagrams: DatagramReceiver?
-    /// Takes messages of a broker; nil without `mqtt`.
+    /// Takes messages from a broker; nil without `mqtt`.
     nonisolated let broker: MQTTReceiver?
     /// The recorder, for devices that push.
     nonisolated let recorder: RecorderLink?
-    /// What it said of the sessions that run, and when, on the monotonic clock.
+    /// The recorder's last answer about running sessions, and its time on the monotonic clock in nanoseconds.
     var statuses: [RecordingState] = []
     var statusesAt = Int64.min / 2
-    /// Why there are no messages of the broker; nil if there are.
+    /// Why no messages come from the broker; nil if they do.
     var brokerProblem: String?
     private nonisolated let end: AsyncStream<Void>
     let endContinuation: AsyncStream<Void>.Continuation
@@ -66,9 +66,9 @@ actor SamplingEngine: Engine {
 
     /// Opens all sources.
     /// - Parameters:
-    ///   - standardInput: where a live stream reads.
+    ///   - standardInput: the input of a live stream.
     ///   - elapsedClock: a clock that continues while the machine sleeps, in nanoseconds.
-    /// - Throws: `ServiceError` for a source that can't be opened, `ZeroMQError` if the thread can't be made.
+    /// - Throws: `ServiceError` for a source that cannot be opened, `ZeroMQError` if the thread cannot be made.
     init(
         settings: PublisherSettings, host: ServiceHost, standardInput: FileDescriptor = .standardInput,
         elapsedClock: @escaping @Sendable () -> Int64
@@ -93,7 +93,7 @@ actor SamplingEngine: Engine {
         self.serialPort = serialPort
         devices = try Self.devices(of: settings.streams)
         runtime = Runtime(host)
-        // Of three looks it is unlikely that each was held up.
+        // One of three readings is unlikely to be delayed.
         let elapsed = (0..<3).map { [runtime] _ in elapsedClock() - runtime.monotonic }.max() ?? 0
         var publication = Publication.Settings(
             retention: settings.retention.nanoseconds, retentionBytes: settings.retentionBytes.bytes,
@@ -114,13 +114,13 @@ actor SamplingEngine: Engine {
         (end, endContinuation) = AsyncStream.makeStream()
     }
 
-    /// Where `samples.replay` is answered. Set it before anything runs.
+    /// The endpoint that answers `samples.replay`. Set it before anything runs.
     nonisolated var replayEndpoint: String {
         get { replay.withLock { $0 } }
         set { replay.withLock { $0 = newValue } }
     }
 
-    /// Starts what there is; only the first call does.
+    /// Starts the core; only the first call has an effect.
     func begin() {
         guard !core.hasBegun else { return }
         core.begin(replayEndpoint: replayEndpoint, at: now)
@@ -152,14 +152,14 @@ actor SamplingEngine: Engine {
             }, finish: { await self.finish() })
     }
 
-    /// Publishes what is due and what waits, and stops all streams.
+    /// Publishes due and waiting samples, and stops all streams.
     private func finish() async {
         core.finish(at: now)
         perform()
         for await _ in end {}
     }
 
-    /// This moment. The core hears first whether the machine slept.
+    /// The present moment. The core first checks whether the machine slept.
     var now: Moment {
         let elapsed = elapsedClock()
         let now = runtime.now
@@ -169,13 +169,13 @@ actor SamplingEngine: Engine {
 
     // MARK: Standard input
 
-    /// Takes what comes on standard input, until its end.
+    /// Reads standard input until its end.
     private func readInput() async throws {
         guard core.live != nil else { return try await waitForEnd() }
         if let serialPort { return try await read(serialPort) }
         let descriptor = standardInput.rawValue
         var status = stat()
-        // Only a file can be known to be complete: a program that crashed closes its pipe too, and a device hangs up.
+        // Only a file's end is known to be complete: the pipe of a crashed program closes too, and a device hangs up.
         let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
         var end: Publication.InputEnd?
@@ -201,7 +201,7 @@ actor SamplingEngine: Engine {
         try await waitForEnd()
     }
 
-    /// Takes what comes from a serial port, and opens it again whenever it was away.
+    /// Reads a serial port, and opens it again each time it was disconnected.
     private func read(_ port: SerialPort) async throws {
         while true {
             do throws(PublisherError) {
@@ -218,7 +218,7 @@ actor SamplingEngine: Engine {
         }
     }
 
-    /// - Returns: why there is nothing more.
+    /// - Returns: why no more bytes can be read.
     private func takeAll(from file: FileDescriptor, of port: SerialPort) async -> PublisherError {
         var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
         while true {

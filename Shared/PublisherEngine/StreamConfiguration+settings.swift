@@ -2,10 +2,10 @@ package import Messages
 import SampleSources
 package import ServiceKit
 
-/// The settings of a stream: options for the only one, or an object in "streams" of the configuration file for each of several.
+/// The settings of a stream: options for a single stream, or objects in "streams" of the configuration file for several.
 ///
-/// Just one of `signal`, `points`, `replay`, `stdin`, `serial`, `iio` and `lsl` says the source. A stream named "deviceMotion" has the fields of
-/// `DeviceMotion`, whatever its source.
+/// Exactly one of `signal`, `points`, `replay`, `stdin`, `serial`, `iio` and `lsl` selects the source. A stream named
+/// "deviceMotion" has the fields of `DeviceMotion`; IIO and LSL streams cannot have this name.
 struct StreamSettings: SettingGroup {
     /// A `SignalSpecification`.
     @Setting("Generate a signal: walk, sine, noise, constant, or a sum of these.", valueName: "spec")
@@ -23,10 +23,10 @@ struct StreamSettings: SettingGroup {
     @Setting("Read lines from this serial port, and open it again whenever it comes back.", valueName: "port")
     var serial: String?
 
-    @Setting("How the device at the serial port writes its lines: csv or ndjson.", valueName: "format")
+    @Setting("The format of the lines from the serial port: csv or ndjson.", valueName: "format")
     var format = LineParser.Format.csv
 
-    @Setting("Bits a second of the serial port.", valueName: "rate")
+    @Setting("The serial port's rate, in bits per second.", valueName: "rate")
     var baud = 115_200
 
     @Setting("Sample this device of Linux IIO, by its name or as iio:device0.", valueName: "name")
@@ -38,7 +38,7 @@ struct StreamSettings: SettingGroup {
     @Setting("Look for IIO devices in sys and dev below this directory.", valueName: "dir")
     var iioRoot = "/"
 
-    @Setting("Receive the outlet of LSL of which this is true: type='MoCap'.", valueName: "query")
+    @Setting("Receive the LSL outlet that matches this query: type='MoCap'.", valueName: "query")
     var lsl: String?
 
     @Setting(
@@ -55,7 +55,7 @@ struct StreamSettings: SettingGroup {
     @Setting("Samples per second.", valueName: "hz", default: "100 for a signal, else what the file or the device has")
     var rate: Double?
 
-    @Setting("Samples in a message.", valueName: "count", default: "those of 10 ms")
+    @Setting("Samples per message.", valueName: "count", default: "those of 10 ms")
     var batch: Int?
 
     @Setting("The unit of the values, such as g or m/s2.", default: "g for a walk")
@@ -64,7 +64,7 @@ struct StreamSettings: SettingGroup {
     @Setting("Publish the values in binary, in a separate frame.")
     var packed = false
 
-    @Setting("Play this many times as fast.", valueName: "factor")
+    @Setting("Play faster by this factor.", valueName: "factor")
     var speed = 1.0
 
     @Setting("Repeat a replay when it ends.")
@@ -87,7 +87,7 @@ struct StreamSettings: SettingGroup {
         default: "simulated for a signal, replayed for a file, measured for standard input and devices")
     var origin: DataOrigin?
 
-    /// Where samples come from, as often as it is said.
+    /// The sources that are given: exactly one, if the settings are valid.
     var sources: [StreamConfiguration.Source] {
         [
             signal.map(StreamConfiguration.Source.signal), points.map(StreamConfiguration.Source.points),
@@ -98,7 +98,7 @@ struct StreamSettings: SettingGroup {
         ].compactMap(\.self)
     }
 
-    /// What is said of a source that is another one, and the source that it is for: nothing would come of it.
+    /// A setting that belongs to a source that is not given, and the name of that source: the setting would have no effect.
     fileprivate var misplaced: (setting: String, source: String)? {
         let needed: [(setting: String, isGiven: Bool, source: String, isThere: Bool)] = [
             ("format", $format.isGiven, "serial", serial != nil), ("baud", $baud.isGiven, "serial", serial != nil),
@@ -110,7 +110,7 @@ struct StreamSettings: SettingGroup {
 }
 
 extension StreamConfiguration {
-    /// - Throws: `PublisherError` if the settings make no stream.
+    /// - Throws: `PublisherError` if the settings do not describe a stream.
     init(_ settings: StreamSettings) throws(PublisherError) {
         let sources = settings.sources
         guard sources.count == 1, let source = sources.first else {
@@ -135,7 +135,7 @@ extension LineParser.Format: ConfigurationValue {}
 extension AccelerationUnit: ConfigurationValue {}
 
 extension DataOrigin: ConfigurationValue {
-    /// Reads one of the three words that a publisher may say of its data.
+    /// Reads one of the three origins that a publisher may state.
     package init(typed text: String) throws(InvalidValue) {
         let known = [DataOrigin.measured, .replayed, .simulated]
         guard let origin = known.first(where: { $0.rawValue == text }) else {

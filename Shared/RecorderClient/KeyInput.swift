@@ -4,28 +4,28 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// Keys on standard input: on a terminal as they are pressed, elsewhere as they arrive.
+/// Keys on standard input: on a terminal as they are pressed, otherwise as they arrive.
 actor KeyInput {
-    /// The most keys that wait while a recorder is away; more are not taken.
+    /// Most keys that wait while a recorder is unreachable; further keys are ignored.
     private static let maximumWaiting = 1_000
 
-    /// A key that has a label, and when it was pressed.
+    /// A key with a label, and when it was pressed.
     struct Press: Sendable {
         let label: String
         let date: WallTime
     }
 
     private let labels: [String]
-    /// What the keys are for.
+    /// The keys and their labels, for the user.
     nonisolated let legend: String
     nonisolated let presses: AsyncStream<Press>
     private let continuation: AsyncStream<Press>.Continuation
     private let thread: SocketThread
     private let input: FileDescriptor
-    /// How the terminal was; nil if it is none.
+    /// The terminal's previous mode; nil if the input is no terminal.
     private let terminal: termios?
 
-    /// - Parameter labels: of the keys 1 to 9.
+    /// - Parameter labels: the labels of the keys 1 to 9.
     init(_ labels: [String], thread: SocketThread, input: FileDescriptor = .standardInput) {
         self.labels = labels
         legend = labels.enumerated().map { "\($0 + 1) \($1)" }.joined(separator: "  ")
@@ -46,7 +46,7 @@ actor KeyInput {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Makes the terminal what it was.
+    /// Restores the terminal's previous mode.
     nonisolated func restore() {
         guard var mode = terminal else { return }
         tcsetattr(input.rawValue, TCSANOW, &mode)
@@ -59,7 +59,7 @@ actor KeyInput {
         while true {
             _ = try await thread.readable(descriptor: input.rawValue)
             do {
-                // It is readable, so this does not wait.
+                // The input is readable, so this does not wait.
                 let count = try chunk.withUnsafeMutableBytes { try input.read(into: $0) }
                 if count == 0 { return }
                 let date = WallTime.now

@@ -2,14 +2,14 @@ import Glibc
 import Messages
 import ServiceKit
 
-/// How a session goes, in one line: it moves on a terminal, and is printed now and then elsewhere.
+/// The progress of a session in one line: rewritten in place on a terminal, otherwise printed now and then.
 final class ProgressLine {
     /// Whether the line overwrites itself.
     let isMoving = isatty(STDOUT_FILENO) == 1
     private var lastSamples = 0
     private var lastTime = Duration.zero
 
-    /// - Parameter measures: what the publisher's health says, how late it takes its samples among it.
+    /// - Parameter measures: the measures in the publisher's health, including how late it takes its samples.
     func show(
         _ state: RecordingState, after time: Duration, of duration: Duration?, publisher measures: [String: Double]
     ) {

@@ -1,12 +1,12 @@
 package import Messages
 import ServiceKit
 
-/// What is to come in a session that is driven from a terminal. Times are since the session's start.
+/// The remaining events of a session that is driven from a terminal. Times are since the session's start.
 package struct SessionCourse {
     package let session: String
-    /// When it ends; nil if somebody ends it.
+    /// When the session ends; nil if somebody ends it.
     package let duration: Duration?
-    /// Steps that were not gone on to, the next one first.
+    /// The steps still to come, the next one first.
     private var remaining: ArraySlice<StepChange>
 
     package init(of session: String, steps: [StepChange], duration: Duration?) {
@@ -17,7 +17,7 @@ package struct SessionCourse {
 
     package func isOver(at time: Duration) -> Bool { duration.map { time >= $0 } ?? false }
 
-    /// When something is to be done next: a step, or the end.
+    /// The time of the next event: a step, or the end.
     package var nextEvent: Duration? { [remaining.first?.time.duration, duration].compactMap(\.self).min() }
 
     package func stepDue(at time: Duration) -> String? {
@@ -26,8 +26,7 @@ package struct SessionCourse {
 
     package mutating func finishStep() { remaining = remaining.dropFirst() }
 
-    /// Takes from where the session stands what was done already: by a program that was killed, or by a request whose
-    /// reply was lost.
+    /// Skips steps that the session's state shows as done: by a program that was killed, or by a request whose reply was lost.
     package mutating func take(_ state: RecordingState, at time: Duration) {
         let done = remaining.lastIndex { change in
             change.time.duration <= time && (state.step == change.step || state.step.hasSuffix("/\(change.step)"))

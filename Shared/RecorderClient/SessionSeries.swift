@@ -11,7 +11,7 @@ package struct SessionSeries {
         "\(name)-\(SessionIdentifier(startedAt: .now, random: .random(in: .min ... .max)))"
     }
 
-    /// Whether a session is one of these, and not of a series with a longer name.
+    /// Whether a session is in this series, and not in one with a longer name.
     package func contains(_ session: String) -> Bool {
         session.hasPrefix("\(name)-") && session.utf8.count == next.utf8.count
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 package import ServiceKit
 
-/// A step and when to go on to it, as typed: `10s=return`.
+/// A step and when to change to it, as typed: `10s=return`.
 package struct StepChange: Hashable, Sendable {
     /// The time since the session's start.
     package let time: TimeSpan

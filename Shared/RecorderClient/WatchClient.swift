@@ -3,21 +3,21 @@ package import Triggers
 import UnixSignals
 import ZeroMQ
 
-/// Has a running recorder record a session around each trigger.
+/// Records a session around each trigger, with a running recorder.
 package struct WatchClient {
     private let engine: WatchEngine
     private let signals: UnixSignalsSequence
 
     /// - Parameters:
-    ///   - subscribe: where samples are published.
-    ///   - logManager: where it publishes.
-    ///   - recorder: where it answers.
+    ///   - subscribe: the publishers of samples.
+    ///   - logManager: log-manager's endpoint for events.
+    ///   - recorder: the recorder's endpoint for requests.
     /// - Throws: `ServiceError` if a key is missing, `ZeroMQError`.
     package init(
         _ expressions: [TriggerExpression], core: sending TriggerWatch, sessions: WatchedSessions,
         subscribe: [Endpoint], logManager: Endpoint, recorder: Endpoint, security: Security
     ) async throws {
-        // First, so that a signal while it connects ends it as one does later.
+        // Trapped first, so that a signal during connecting ends the watch like a later one.
         signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         engine = try await WatchEngine(
             expressions, core: core, sessions: sessions,
@@ -25,7 +25,7 @@ package struct WatchClient {
             subscribe: subscribe, logManager: logManager, recorder: recorder)
     }
 
-    /// Watches until a stop signal, the last session or a socket that fails.
+    /// Watches until a stop signal, the end of the last session, or a socket error.
     /// - Returns: whether nothing was lost.
     package func watch() async throws -> Bool {
         try await runUntilSignal(
@@ -35,11 +35,11 @@ package struct WatchClient {
     }
 }
 
-/// What is asked of sessions besides their time.
+/// Properties of the sessions besides their times.
 package struct WatchedSessions: Sendable {
     let streams: [String]
     let task: String?
-    /// A session with a ring that keeps the time around triggers, in place of sessions.
+    /// A session with a ring that keeps the time around triggers; then no other sessions are recorded.
     let ring: String?
 
     package init(streams: [String], task: String?, ring: String?) {

@@ -6,27 +6,27 @@ import ServiceKit
 import Triggers
 import ZeroMQ
 
-/// Runs `recorder watch`: tells a `TriggerWatch` what arrives and when, and has the running recorder record the sessions that it
-/// wants.
+/// Runs `recorder watch`: reports events with their time to a `TriggerWatch`, and lets the running recorder record the sessions
+/// that the core decides on.
 actor WatchEngine: Engine {
     enum Queue: Int, EffectQueueName {
         case requests, ends, recoveries
 
-        /// Missing samples of all streams are replayed at the same time, and a session may take long to end.
+        /// Streams are recovered at the same time, and a session may take long to end.
         var order: EffectOrder { self == .requests ? .inTurn : .atOnce }
     }
 
-    /// A hundred samples of eight fields as JSON take 16 KB.
+    /// Bytes. A hundred samples of eight fields take 16 KB as JSON.
     private static let messageBytes = 20 << 10
     private static let receiveHighWaterMark = 3_000
     private static let recoveryLimit = Duration.seconds(10)
-    /// How long a recorder may take to answer: it asks its publishers first.
+    /// How long a recorder may take to answer: it first asks its publishers.
     private static let answerTimeout = Duration.seconds(6)
     /// How long a recorder may take to end a session: it waits for missing samples, and finishes its files.
     private static let stopTimeout = Duration.seconds(30)
-    /// How long a recorder is asked that does not answer: publishers keep samples so long by default.
+    /// How long requests to an unreachable recorder are repeated: publishers keep samples as long by default.
     private static let absenceLimit = TimeSpan.seconds(600)
-    /// When one is asked again that refused because of the moment.
+    /// When a request is repeated that the recorder refused for a temporary reason.
     private static let retryInterval = TimeSpan.seconds(1)
     /// How long sessions may take to end after a stop signal.
     private static let finishLimit = TimeSpan.seconds(40)
@@ -41,14 +41,14 @@ actor WatchEngine: Engine {
     private let logListener: Listener?
     private let publishers: Publishers
     private let recorder: RequestClient
-    /// Makes another connection to the recorder: one takes one request at a time.
+    /// Makes another connection to the recorder, because a connection handles one request at a time.
     private let connect: @Sendable () throws -> RequestClient
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// - Parameters:
-    ///   - peers: over sockets of a context, and on a thread, of its own.
-    ///   - logManager: where it publishes.
+    ///   - peers: with their own context and thread.
+    ///   - logManager: log-manager's endpoint for events.
     init(
         _ expressions: [TriggerExpression], core: sending TriggerWatch, sessions: WatchedSessions, peers: Peers,
         subscribe: [Endpoint], logManager: Endpoint, recorder: Endpoint
@@ -77,7 +77,7 @@ actor WatchEngine: Engine {
         thread = try SocketThread(name: "watch")
     }
 
-    /// Whether something was lost in this run.
+    /// Whether anything was lost in this run.
     var loss: LossFlag { runtime.loss }
 
     func run() async throws {
@@ -86,10 +86,10 @@ actor WatchEngine: Engine {
             { try await self.listenToLogs() })
     }
 
-    /// Returns when nothing more can happen.
+    /// Returns when no more events can change anything.
     func waitForEnd() async throws { try await wait { [core] in core.isOver } }
 
-    /// Ends all sessions, and returns when they have ended, or after a while.
+    /// Ends all sessions, and returns when they have ended or `finishLimit` has passed.
     func finish() async {
         core.stop(at: now)
         perform()
@@ -98,7 +98,7 @@ actor WatchEngine: Engine {
             core.giveUpUnconfirmed()
             perform()
         } catch {
-            // It ends for another reason than a signal, the last session say: nothing was waited for.
+            // The watch ends for another reason than a signal, such as the last session: there is nothing to wait for.
         }
     }
 
@@ -109,7 +109,7 @@ actor WatchEngine: Engine {
 
     private func listenToLogs() async throws {
         guard let logListener else {
-            // Nothing is to be heard; it ends with the others.
+            // There are no events to receive; the task is cancelled with the others.
             try await wait { false }
             return
         }
@@ -166,7 +166,7 @@ actor WatchEngine: Engine {
         }
     }
 
-    /// - Returns: why it could not be started.
+    /// - Returns: why the session could not be started; nil if it was.
     private func start(_ session: String, from: WallTime, until: WallTime) async throws -> String? {
         let start = now.monotonic
         var isRepeated = false
@@ -190,7 +190,7 @@ actor WatchEngine: Engine {
         }
     }
 
-    /// Asks the recorder until it answers, or is away for too long.
+    /// Repeats a request until the recorder answers, or has been unreachable for too long.
     private func ask<Question: Request>(
         _ request: Question, over client: RequestClient, timeout: Duration = answerTimeout
     ) async throws -> Result<Question.Reply, RequestError> {
@@ -212,16 +212,16 @@ actor WatchEngine: Engine {
         } catch let error as RequestError {
             return .failure(error)
         } catch let error as MessageError {
-            // A recorder of another version, say.
+            // The recorder may have another version.
             return .failure(RequestError(.inputOutput, "the recorder's answer can't be read: \(error)"))
         } catch let error as ZeroMQError where error.code == .timedOut {
             return .failure(
-                RequestError(.timedOut, "no recorder answers at \(client.endpoint): start one, or say --reply ENDPOINT")
-            )
+                RequestError(
+                    .timedOut, "no recorder answers at \(client.endpoint): start one, or pass --reply ENDPOINT"))
         }
     }
 
-    /// Waits before a request is repeated. One that was not answered has waited already.
+    /// Waits before a request is repeated. After a timeout, there is no need to wait again.
     private func rest(after error: RequestError) async throws {
         if error.isOf(.timedOut) { return }
         let time = error.data?.retryAfter.map { Int64(min($0, 60) * 1e9) } ?? Self.retryInterval.nanoseconds
@@ -232,6 +232,6 @@ actor WatchEngine: Engine {
 extension RequestError {
     fileprivate func isOf(_ reason: Reason) -> Bool { code == reason.code }
 
-    /// Whether the same request may be answered later.
+    /// Whether the same request may succeed later.
     fileprivate var isPassing: Bool { isOf(.timedOut) || isOf(.busy) || isOf(.stopping) }
 }

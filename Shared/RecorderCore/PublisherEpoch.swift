@@ -4,47 +4,48 @@ import ServiceKit
 
 /// One run of a publisher, as a session sees it.
 package struct PublisherEpoch {
-    /// Clocks that differ by less are not taken for set, in nanoseconds.
+    /// Nanoseconds. A smaller difference does not mean that a clock was set.
     private static let leastSet = 1_000_000_000
-    /// Messages of one run do not come further apart unless a clock was set, in nanoseconds.
+    /// Nanoseconds. Two messages of one run are further apart only if a clock was set.
     private static let longestStep: Int64 = 10_000_000_000
 
-    /// What the session stores of it; how far it came is noted when that happens.
+    /// The stored state of the run; `next` is filled in when it is stored.
     package var record: SessionRecord.Epoch {
         didSet { isNoted = false }
     }
-    /// Whether the write-ahead log or `session.json` has it as it is, but for how far it came.
+    /// Whether the write-ahead log or `session.json` has the record as it is, apart from `next`.
     var isNoted = false
-    /// The epoch as it stood in the last body: compared before anything is decoded.
+    /// The epoch's name as it is spelled in the last body: compared before anything is decoded.
     var token: [UInt8]
     /// The publisher's uptime at the session's start, in nanoseconds, sleep not counted.
     package private(set) var start: Int64
-    /// Whether its machine slept, so that `origin(at:)` depends on the uptime.
+    /// Whether the publisher's machine slept, so that `origin(at:)` depends on the uptime.
     private(set) var hasSlept = false
-    /// When something of it arrived last, on the monotonic clock.
+    /// When the last message of the run arrived, in nanoseconds on the monotonic clock.
     package private(set) var heardAt: Int64
-    /// The same on this machine's wall clock, which continues while it sleeps.
+    /// The same on this machine's wall clock, which continues while the machine sleeps.
     private var heardDate: WallTime
-    /// When a batch of it arrived last, on the monotonic clock; before the first, when it was met.
+    /// When the last batch of the run arrived, on the monotonic clock; before the first, when the run was first met.
     private(set) var sampledAt: Int64
-    /// When its publisher sent what arrived last, by its own clock; nil if that is not known.
+    /// When the publisher sent the last message, by its own clock; nil if unknown.
     private var publishedAt: WallTime?
-    /// The publisher's uptime then, in nanoseconds: what it said last, and the time of what came since. Nil before it said one.
+    /// The publisher's uptime at the last message, in nanoseconds: the uptime it reported last, plus the time between messages
+    /// since. Nil before the first report.
     private var heardUptime: Int64?
-    /// Whether it may have published samples after the last that was received, before it ended.
+    /// Whether the run may have published samples after the last one received, before it ended.
     var isUnseen: Bool {
         get { record.isUnseen == true }
         set { record.isUnseen = newValue ? true : nil }
     }
-    /// Whether it sampled when it was heard last. What a recorder before this one heard is in `isUnseen`.
+    /// Whether the run was sampling when this recorder last heard it. `isUnseen` has what an earlier recorder heard.
     var mayRun = false
     /// The longest time between two batches, in nanoseconds.
     private(set) var longestPause: Int64 = 0
-    /// Whether its publisher told how far it came before it ended.
+    /// Whether the publisher reported how far the run came before it ended.
     var isOver: Bool { record.isOver == true }
-    /// Whether it came from a relay, which still answers for it when it is over.
+    /// Whether the run came from a relay, which still answers for it after its end.
     var isRelayed: Bool { record.isRelayed == true }
-    /// Whether its clock is another epoch's, because nothing was stored of its own yet.
+    /// Whether the clock is copied from another epoch, because none of this one was stored yet.
     private(set) var isGuessed = false
 
     package init(
@@ -59,7 +60,7 @@ package struct PublisherEpoch {
         hasSlept = origin(at: .max) != start
     }
 
-    /// An epoch of which only records are left. It has the clock of another one until it is heard of.
+    /// An epoch known only from records. It uses another epoch's clock until its own is received.
     package init(_ name: String, like other: PublisherEpoch) {
         record = SessionRecord.Epoch(
             epoch: name, clock: other.record.clock, replay: other.record.replay, heard: other.record.heard)
@@ -76,10 +77,10 @@ package struct PublisherEpoch {
 
     package var name: String { record.epoch }
 
-    /// Notes that something of it arrived.
+    /// Notes that a message of the run arrived.
     /// - Parameters:
-    ///   - published: when its publisher sent that, by its own clock.
-    ///   - isRunning: whether it samples.
+    ///   - published: when the publisher sent the message, by its own clock.
+    ///   - isRunning: whether the run is sampling.
     mutating func hear(_ published: WallTime?, isRunning: Bool = true, at now: Moment) {
         (heardAt, heardDate) = (now.monotonic, now.date)
         mayRun = isRunning
@@ -92,36 +93,37 @@ package struct PublisherEpoch {
         if isUnseen { isUnseen = false }
     }
 
-    /// Notes that a batch of it arrived.
+    /// Notes that a batch of the run arrived.
     mutating func sample(at now: Int64) {
         longestPause = max(longestPause, now - sampledAt)
         sampledAt = now
     }
 
-    /// How long ago that was, in nanoseconds: at least, if this machine slept, or its clock was set back.
+    /// Nanoseconds since the run was last heard; a lower bound if this machine slept or its clock was set back.
     func unheard(at now: Moment) -> Int64 { max(now.monotonic - heardAt, now.date.distance(from: heardDate)) }
 
-    /// Nanoseconds of silence before the publisher's next run, by the recorder's clock or the publisher's date or uptime, whichever is longest: the
-    /// last message may have waited for a recorder that slept or hung, and the publisher's clock may have been set meanwhile.
+    /// Nanoseconds of silence before the publisher's next run: the longest of those by the recorder's clock and by the
+    /// publisher's date and uptime. The last message may have waited for a recorder that slept or hung, and the publisher's clock
+    /// may have been set meanwhile.
     /// - Parameter clock: the publisher's clock in its next run.
     func silence(until clock: ClockReading, at now: Int64) -> Int64 {
         let byDate = publishedAt.map(clock.date.distance) ?? 0
-        // The uptime of a machine that was started anew is less.
+        // After a restart of the machine, the uptime is smaller.
         let uptime = Int64(nanosecondsIn: clock.uptime)
         let byUptime = heardUptime.map { uptime.subtractingClamped($0) } ?? 0
         return max(now - heardAt, byDate, byUptime)
     }
 
-    /// Moves the date at which it was heard along with the recorder's clock.
+    /// Moves `record.heard` along with the recorder's clock.
     /// - Parameters:
-    ///   - set: by how much the clock was set, in nanoseconds; less than a second is none.
-    ///   - now: no run was heard later.
+    ///   - set: by how much the clock was set, in nanoseconds; less than a second counts as not set.
+    ///   - now: upper bound: no run was heard later.
     mutating func moveHeard(by set: Int64, until now: WallTime) {
         let moved = min(set.magnitude < Self.leastSet ? record.heard : record.heard.adding(set), now)
         if moved != record.heard { record.heard = moved }
     }
 
-    /// Takes what a publisher's clock says, for the first time if that was not known.
+    /// Replaces a guessed clock by the publisher's own reading.
     package mutating func take(_ clock: ClockReading, startDate: WallTime) throws(MessageError) {
         guard isGuessed else { return }
         start = try Self.origin(clock, startDate: startDate)
@@ -129,7 +131,8 @@ package struct PublisherEpoch {
         isGuessed = false
     }
 
-    /// - Returns: whether its machine slept, it ended, or its data's origin or device, or that it is relayed, was not known before.
+    /// - Returns: whether the description has news: the machine slept, the run ended, the data's origin or device, or whether the
+    ///   run is relayed.
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
         record.heard = now.date
@@ -139,7 +142,7 @@ package struct PublisherEpoch {
         let hasSlept = record.sleeps?.note(description.clock) ?? false
         self.hasSlept = self.hasSlept || hasSlept
         let wasOver = isOver
-        // A device that numbers its samples itself continues its run when its publisher restarts.
+        // If a device numbers its samples itself, its run continues when its publisher restarts.
         record.isOver = description.over == true || wasOver && !description.mayRun ? true : nil
         let isOther = description.isRelayed != isRelayed
         if isOther { record.isRelayed = description.isRelayed ? true : nil }
@@ -149,8 +152,8 @@ package struct PublisherEpoch {
         return true
     }
 
-    /// Notes what a device with a clock of its own is, and how far its clock is ahead.
-    /// - Returns: whether it is another one than before.
+    /// Notes which device with a clock of its own the data comes from, and how far that clock is ahead.
+    /// - Returns: whether the device is new or another one.
     private mutating func noteRemote(_ description: StreamDescription) -> Bool {
         guard let clock = description.remoteClock else { return false }
         let known = record.remote
@@ -159,7 +162,7 @@ package struct PublisherEpoch {
         return known == nil || known?.description != description.description
     }
 
-    /// What must be subtracted from an uptime, in nanoseconds, to get the time since the session's start, sleep included.
+    /// Nanoseconds to subtract from an uptime to get the time since the session's start, sleep included.
     package func origin(at uptime: Int64) -> Int64 { record.sleeps?.origin(at: uptime, start: start) ?? start }
 
     /// The uptime at the session's start, in nanoseconds.

@@ -1,14 +1,14 @@
-/// How far the recorder is behind its publishers: how old the newest batch is when it is taken.
+/// How far the recorder is behind its publishers: the age of the newest batch when the recorder takes it.
 ///
 /// Pure: times are given, in nanoseconds. `now` is of a monotonic clock, `date` is since 1970.
 package struct RecorderLag: Sendable {
-    /// Over which the measure is smoothed: one batch that was late is nothing.
+    /// Time over which the lag is smoothed, so that a single late batch does not count.
     private static let smoothing: Int64 = 1_000_000_000
-    /// Older batches were not published when they say.
+    /// Batches that seem older have a wrong publication time and are ignored.
     private static let longest: Int64 = 3_600_000_000_000
 
     package private(set) var seconds = 0.0
-    /// Whether it is so far behind that somebody should do something.
+    /// Whether the lag is so large that somebody should act: over 2 s, until it is at most 1 s.
     package private(set) var isLarge = false
     private var newest: Int64 = 0
     private var takenAt: Int64 = .min
@@ -16,7 +16,7 @@ package struct RecorderLag: Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - published: when the newest of them was published.
+    ///   - published: when the newest of the batches was published.
     ///   - allowance: seconds by which a publisher's clock is known to be behind.
     package mutating func take(published: Int64, date: Int64, allowance: Double, at now: Int64) {
         guard date - published < Self.longest else { return }
@@ -29,8 +29,9 @@ package struct RecorderLag: Sendable {
         judge()
     }
 
-    /// Notes that time passes: if nothing arrives, nothing is late; if nothing is taken of what arrives, it gets later.
-    /// - Parameter isBlocked: whether what arrives has to wait.
+    /// Notes that time passes without a batch. If nothing arrives, nothing is late; if batches arrive and are not taken, the lag
+    /// grows.
+    /// - Parameter isBlocked: whether arriving batches have to wait.
     package mutating func pass(isBlocked: Bool, date: Int64, allowance: Double, at now: Int64) {
         guard now.subtractingReportingOverflow(takenAt).partialValue > Self.smoothing || takenAt == .min else { return }
         if isBlocked, newest > 0 {

@@ -4,30 +4,30 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// What becomes durable: everything of all streams in one write and one sync, then the stream files behind it.
+/// How data becomes durable: everything of all streams in one write and one sync, then the stream files behind it.
 extension Recordings {
     /// A block that is being made durable.
     struct Commit {
         let block: LogBlock
         /// On the monotonic clock.
         let began: Int64
-        /// When the batches in it were published, in nanoseconds since 1970.
+        /// For each session, when its batches in the block were published, in nanoseconds since 1970.
         let published: [(session: Session, times: [Int64])]
     }
 
-    /// What is being done to stream files.
+    /// The work on stream files that is under way.
     enum FileWork { case block, due }
 
-    /// Whether what arrives may soon have to wait for the disk.
+    /// Whether arriving batches may soon have to wait for the disk.
     package var isBlocked: Bool { backlogBytes + appender.count > Self.maximumBacklog / 2 }
 
-    /// Whether nothing more may be taken: too much is on its way into files.
+    /// Whether no more batches may be taken: too much data is on its way into files.
     package var isFull: Bool { backlogBytes + appender.count >= Self.maximumBacklog }
 
-    /// Whether something waits to be committed that no commit under way has.
+    /// Whether data waits that is not in the commit under way.
     package var hasUncommitted: Bool { appender.count > 0 }
 
-    /// The number of the block that ends what was written so far.
+    /// The number of the block that ends with the data written so far.
     var lastBlock: Int { takenBlocks + (appender.count > 0 ? 1 : 0) }
 
     /// Commits everything that was written so far, without waiting for more.
@@ -39,7 +39,7 @@ extension Recordings {
         return demandedBlocks
     }
 
-    /// Whether the commit of a block has ended. If it failed, the sessions have failed too.
+    /// Whether the commit of a block has ended. If it failed, its sessions have failed too.
     package func isCommitted(_ block: Int) -> Bool { committedBlocks >= block }
 
     /// Begins a commit if it is time, or plans it.
@@ -52,7 +52,7 @@ extension Recordings {
         commitAt = pace.next(after: now.monotonic)
     }
 
-    /// Hands over what was written so far.
+    /// Begins a commit of the data written so far.
     func beginCommit(at now: Moment) {
         commitAt = nil
         guard let block = appender.takeBlock() else { return }
@@ -92,7 +92,8 @@ extension Recordings {
 
     private func noteLogFailure(_ failure: RecordingError, at now: Moment) {
         for session in Array(sessions.values) { fail(session, failure, at: now) }
-        // The segment takes nothing more. What waits for the next commit belongs to it, so it goes there first.
+        // The segment takes no more data. The data waiting for the next commit belongs to that segment, so hand it to the files
+        // first.
         if let block = appender.takeBlock() {
             takenBlocks += 1
             committedBlocks = takenBlocks
@@ -101,7 +102,7 @@ extension Recordings {
             commitAt = nil
         }
         appender.beginSegment()
-        // That they failed was in what the log did not take, and must be known after a crash.
+        // The log did not take the records of these failures, and they must survive a crash.
         for session in sessions.values { session.noteAgain() }
     }
 
@@ -148,13 +149,13 @@ extension Recordings {
         emit(.removeLog(before: min(needed ?? .max, writtenEnd), current: appender.segment))
     }
 
-    /// From where on sessions need the write-ahead log; nil if none does.
+    /// The position from which sessions need the write-ahead log; nil if none needs it.
     var neededLog: Int? {
         let stored = sessions.values.map(\.stored) + unstored.values.map(\.stored)
         return (stored + Array(starting.values) + interrupted + leftToNextStart).min()
     }
 
-    /// - Parameter left: bytes of the write-ahead log; nil if that could not be found out.
+    /// - Parameter left: bytes left of the write-ahead log; nil if unknown.
     package func removedLog(_ left: Int?) {
         logRemovals -= 1
         logBytes = left ?? logBytes

@@ -1,7 +1,7 @@
 package import Messages
 import Recording
 
-/// Files that are finished because somebody asks for it.
+/// Files that are finished on request.
 extension Recordings {
     /// A file that is being finished.
     package struct FileFinish {
@@ -16,10 +16,10 @@ extension Recordings {
             self.index = index
         }
 
-        /// Whether `session.json` lists it, or nothing more becomes of it.
+        /// Whether `session.json` lists the file, or the session no longer records.
         package var isOver: Bool { (session.announced[log.name] ?? 0) > index || !session.isRecording }
 
-        /// Where it is under the data directory; nil if it is not finished.
+        /// The file's path under the data directory; nil while it is not finished.
         package var path: String? {
             let files = log.record.files
             return files.indices.contains(index) ? session.directory.relativePath(of: files[index].name) : nil
@@ -27,8 +27,8 @@ extension Recordings {
     }
 
     /// Finishes the files of logs, and begins new ones.
-    /// - Throws: `unknownSession` or `unknownLog` if nothing that is being recorded is meant, `invalidParameter` if nothing can
-    ///   be.
+    /// - Throws: `unknownSession` or `unknownLog` if the request matches nothing that is being recorded, `invalidParameter` if
+    ///   its name can't match a log.
     package func finishFiles(_ request: LogsFinish, at now: Moment) throws(RequestError) -> [FileFinish] {
         let pattern = try request.name.map { name throws(RequestError) in
             if let pattern = LogPattern(name) { return pattern }

@@ -3,22 +3,22 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// What is missing: asked for again from the publisher, until it is had or given up.
+/// Recovers missing samples: requests their replay from the publisher until they arrive or are given up.
 ///
-/// While an answer is awaited everything may change: samples are given up because too many wait behind them, or the
-/// session ends. So an answer counts only if what it answers is still what is missing next.
+/// While an answer is awaited, everything may change: samples are given up because too many wait behind them, or the session
+/// ends. So an answer counts only if its samples are still the next ones missing.
 extension Recordings {
-    /// Has a stream's missing samples asked for, unless that is under way.
+    /// Begins to recover a stream's missing samples, unless a recovery is under way.
     func recover(_ stream: StreamRecording, of session: Session, at now: Moment) {
         guard stream.recoveringSince == nil else { return }
         stream.recoveringSince = now.monotonic
         emit(.recover(session.identifier, stream.name))
     }
 
-    /// What is to be asked next for a stream; nil when nothing is missing, which ends the recovery.
+    /// The samples to request next for a stream; nil when nothing is missing, which ends the recovery.
     package func missing(_ name: StreamName, in identifier: SessionIdentifier, at now: Moment) -> MissingSamples? {
         guard let session = sessions[identifier], let stream = session.streams[name] else { return nil }
-        // The end of the session may have left nothing of it.
+        // The end of the session may have left nothing to recover.
         if stream.intake.recovery?.missing.isEmpty == true { _ = resume(stream, of: session, at: now) }
         guard session.isRecording, let recovery = stream.intake.recovery else {
             stream.recoveringSince = nil
@@ -33,7 +33,7 @@ extension Recordings {
         return described[name]?.values.contains { $0 >= oldest } ?? false
     }
 
-    /// Where the publishers answer that have streams of these patterns now.
+    /// The addresses of the publishers that now have streams matching these patterns.
     package func sources(of patterns: Set<String>, at now: Moment) -> Set<String> {
         let oldest = now.monotonic - StreamDescription.life
         var sources: Set<String> = []
@@ -43,8 +43,8 @@ extension Recordings {
         return sources
     }
 
-    /// Takes what a publisher answered.
-    /// - Parameter count: how many samples it says that the frames hold.
+    /// Takes a publisher's answer.
+    /// - Parameter count: how many samples the frames hold, according to the publisher.
     /// - Returns: false if nothing is missing any more, which ends the recovery.
     package func take(
         _ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, in identifier: SessionIdentifier,
@@ -53,13 +53,13 @@ extension Recordings {
         guard let (session, stream) = asker(of: request, in: identifier) else { return true }
         return resume(stream, of: session, at: now) {
             if count > 0 { try stream.takeReplayed(frames, at: now) }
-            // An answer that brings nothing would be asked for without end.
+            // Samples that an answer does not bring would be requested again without end.
             guard stream.intake.isMissing(request) else { return }
             if count > 0 { try stream.giveUp(.malformed, at: now) } else { try stream.takeNothing(at: now) }
         }
     }
 
-    /// Gives up what was asked for.
+    /// Gives up the requested samples.
     /// - Returns: false if nothing is missing any more, which ends the recovery.
     package func giveUp(
         _ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier, at now: Moment
@@ -68,14 +68,15 @@ extension Recordings {
         return resume(stream, of: session, at: now) { try stream.giveUp(reason, at: now) }
     }
 
-    /// Notes that a publisher answers, and can't give yet what a session misses: while a session is stopped, that is waited for longer.
+    /// Notes that a publisher answers but can't deliver a session's missing samples yet. A session that is being stopped then
+    /// waits longer.
     package func putOff(in identifier: SessionIdentifier) {
         guard case .settling(var settling) = endings[identifier] else { return }
         settling.isPutOff = true
         endings[identifier] = .settling(settling)
     }
 
-    /// Whose missing samples a request asks for, if it is what must be had next.
+    /// The session and stream that a request was made for, if the requested samples are still the next ones missing.
     private func asker(
         of request: SamplesReplay, in identifier: SessionIdentifier
     ) -> (session: Session, stream: StreamRecording)? {
@@ -86,7 +87,7 @@ extension Recordings {
         return (session, stream)
     }
 
-    /// Continues with what waited for a recovery. If it meets another gap, that is missing next.
+    /// Continues with the samples that waited for a recovery. If these end at another gap, that gap is recovered next.
     /// - Returns: false if nothing is missing any more.
     private func resume(
         _ stream: StreamRecording, of session: Session, at now: Moment, after body: () throws -> Void = {}
@@ -94,7 +95,7 @@ extension Recordings {
         do {
             try body()
             try stream.resume(at: now)
-            // What is missing at the end of a session that is stopped comes after what was missing before.
+            // Samples missing at the end of a stopped session come after those that were missing before.
             if session.status == .waitingToStop { _ = stream.intake.expectEnd() }
         } catch {
             fail(session, error, at: now)

@@ -1,12 +1,12 @@
 package import Messages
 package import Recording
 
-/// What may be asked of a session now, and why it is refused otherwise.
+/// Which requests a session accepts in its present state, and why it refuses others.
 extension Recordings {
-    /// A session that is under way, or is over and could not be stored yet.
+    /// A session that is in progress, or that is over and could not be stored yet.
     package func known(_ identifier: SessionIdentifier) -> Session? { sessions[identifier] ?? unstored[identifier] }
 
-    /// - Throws: why no session of this name can begin now, as far as this recorder knows. `checkRoom` checks the rest.
+    /// - Throws: if no session of this name can begin now, as far as this recorder knows. `checkRoom` checks the rest.
     package func checkStart(of identifier: SessionIdentifier) throws {
         guard shutdownDeadline == nil else {
             throw RequestError(.stopping, "the recorder is stopping: start another one")
@@ -15,14 +15,14 @@ extension Recordings {
         if let status { throw status.refusal(toStart: identifier) }
     }
 
-    /// - Parameter consequence: what follows from it if the disk has too little room.
+    /// - Parameter consequence: the start of the error message: what fails for lack of space.
     package func checkRoom(_ consequence: String) throws(RequestError) {
         if let freeBytes, freeBytes < settings.minimumFree {
             throw RequestError(.noSpace, "\(consequence): \(tooLittleRoom(freeBytes))")
         }
     }
 
-    /// A session that can be changed; nil if none of this name is under way.
+    /// A session that can be changed; nil if no session of this name is in progress.
     package func changeable(_ identifier: SessionIdentifier) throws(RequestError) -> Session? {
         guard let session = sessions[identifier] else { return nil }
         guard session.status <= .running else {
@@ -31,7 +31,7 @@ extension Recordings {
         return session
     }
 
-    /// A session to which results and files can be added; nil if none of this name is under way.
+    /// A session to which results and files can be added; nil if no session of this name is in progress.
     package func takingResults(_ identifier: SessionIdentifier) throws(RequestError) -> Session? {
         guard let session = sessions[identifier] else { return nil }
         guard session.takesResults else {
@@ -41,7 +41,7 @@ extension Recordings {
         return session
     }
 
-    /// A session to which an annotation can be added; nil if none of this name is under way.
+    /// A session to which an annotation can be added; nil if no session of this name is in progress.
     package func annotatable(_ identifier: SessionIdentifier) throws(RequestError) -> Session? {
         guard let session = sessions[identifier] else { return nil }
         guard session.status <= .running else {
@@ -50,7 +50,7 @@ extension Recordings {
         return session
     }
 
-    /// - Throws: if a session is under way, and so has no result.
+    /// - Throws: if the session is in progress, and so has no result yet.
     package func checkResult(of identifier: SessionIdentifier) throws(RequestError) {
         guard let session = sessions[identifier] else { return }
         throw RequestError(
@@ -59,13 +59,13 @@ extension Recordings {
 }
 
 extension Session {
-    /// - Throws: if the session has failed, with why.
+    /// - Throws: if the session has failed, with the reasons.
     package func checkSound() throws(RequestError) {
         guard status == .failed else { return }
         throw RequestError(.inputOutput, "session \(identifier) failed: \(record.failures.joined(separator: "; "))")
     }
 
-    /// Keeps the results of what was asked of somebody in the session.
+    /// Keeps the results of a task that somebody did in the session.
     /// - Throws: if they are not in a form that can be stored.
     package func take(results: JSONValue) throws(RequestError) {
         do throws(MessageError) {

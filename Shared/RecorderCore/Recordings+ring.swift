@@ -4,14 +4,14 @@ package import Messages
 import Recording
 import ServiceKit
 
-/// Sessions that record all the time, and of which old files are removed while they run.
+/// Sessions that record continuously: their old files are removed while they run.
 ///
-/// A file goes as log-manager removes it: a line in the session's `removed.ndjson` first. What was interrupted is repeated. What
-/// somebody keeps is decided here, so nothing that was kept is removed after that was answered.
+/// As in log-manager, a line in the session's `removed.ndjson` precedes each removal. An interrupted removal is repeated.
+/// Requests to keep files are decided here too, so no file is removed after it was reported as kept.
 extension Recordings {
-    /// How often it is looked for files that are old enough.
+    /// How often old files are searched for.
     private static let ringInterval = TimeSpan.seconds(1)
-    /// Files that are removed together.
+    /// Most files that are removed together.
     private static let maximumRemoved = 256
 
     /// Files of a session on their way to being removed.
@@ -33,14 +33,14 @@ extension Recordings {
         ringAt = now.monotonic + Self.ringInterval.nanoseconds
     }
 
-    /// Takes what became of files that were to be removed.
-    /// - Parameter outcome: why files stay, by their names.
+    /// Takes the result of removing files.
+    /// - Parameter outcome: for each file that stays, the reason, by the file's name.
     package func removedFiles(_ outcome: Result<[String: String], RecordingError>, at now: Moment) {
         guard let removal = ringRemoval else { return }
         ringRemoval = nil
         switch outcome {
         case .failure(let error):
-            // It is repeated. What is in memory may still find room.
+            // The removal is retried. Freeing reserved space lets samples in memory be written.
             if error.code == .noSpace { emit(.release(.samples)) }
             ringAt = now.monotonic + Self.ringInterval.nanoseconds
             emit(.degraded("old files of session \(removal.session) could not be removed: \(error)", for: "ring"))
@@ -72,13 +72,13 @@ extension Recordings {
         }
     }
 
-    /// Whether a file is on its way to being removed.
+    /// Whether a file is being removed.
     func isBeingRemoved(_ file: FinishedFile, of session: Session) -> Bool {
         guard let removal = ringRemoval, removal.session == session.identifier else { return false }
         return removal.files.values.contains { $0.contains { $0.name == file.name } }
     }
 
-    /// Saves a time of a session from its ring. When that is committed, it may be answered.
+    /// Keeps the files of a time range from removal by the session's ring. Answer the request only once this is committed.
     package func keep(_ request: RecordingKeep, in session: Session, at now: Moment) throws(RequestError)
         -> RecordingKeep.Reply
     {

@@ -2,13 +2,14 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// A session as it is asked for: a request in which everything was checked.
+/// A request for a session, with everything checked.
 package struct RequestedSession {
-    /// How long ago a session may begin: a relay keeps samples for days, and a recorder that takes over needs them from its start.
+    /// How long ago a session may begin: a relay keeps samples for days, and a recorder that takes over needs them from the
+    /// session's start.
     private static let earliestStart = TimeSpan.seconds(31 * 86_400)
-    /// In seconds: a session whose end has passed is recorded so much longer.
+    /// Seconds for which a session is still recorded if its end has passed.
     private static let leastDuration = 0.001
-    /// How long all other keys may be together, in bytes of JSON: they stand in every status.
+    /// Most bytes of JSON in all other keys together: they are part of every status.
     private static let maximumKeysLength = 16 << 10
 
     package let identifier: SessionIdentifier
@@ -17,12 +18,11 @@ package struct RequestedSession {
     private let root: JSONRoot
     private let shard: Shard?
 
-    /// Checks a request.
     /// - Parameters:
-    ///   - shard: of the recorder that is asked.
-    ///   - date: now, by which a session is named that has no name.
+    ///   - shard: the recorder's shard.
+    ///   - date: the present time, from which a session without a name gets one.
     ///   - random: makes that name differ from others of the same second.
-    /// - Throws: `RequestError` that says what to write instead.
+    /// - Throws: `RequestError` whose message says what to write instead.
     package init(_ request: RecordingStart, shard: Shard?, at date: WallTime, random: UInt16) throws {
         try Self.check(request.streams, shard: shard)
         try SessionRecord.check(request.task, "task")
@@ -43,7 +43,7 @@ package struct RequestedSession {
         (self.request, self.format, self.root, self.shard) = (request, format, root, shard)
     }
 
-    /// The patterns of streams, as they were asked for.
+    /// The patterns of streams, as requested.
     package var streams: [String] { request.streams.map(\.stream) }
 
     /// The record with which the session begins.
@@ -51,7 +51,7 @@ package struct RequestedSession {
         let before =
             request.from.map { max(0, date.distance(from: $0)) } ?? Int64(nanosecondsIn: request.before ?? 0)
         let end = request.until.map { max(Self.leastDuration, $0.seconds(since: date)) }
-        // Of a ring, files are removed as a whole.
+        // A ring removes whole files, so they must be short.
         let ringFileAge = request.keep.map { min(max(1, $0 / 24), 3_600) }
         var record = SessionRecord(
             session: identifier, task: request.task ?? "", step: request.step ?? "", streams: streams,
@@ -106,9 +106,9 @@ package struct RequestedSession {
         try RequestError.require(
             duration > 0 && duration < 1e9, "duration is \(duration): write seconds greater than 0")
         try RequestError.require(
-            request.until == nil || request.duration == nil, "duration and until say the same: write one of them")
+            request.until == nil || request.duration == nil, "duration and until exclude each other: write one of them")
         guard let from = request.from else { return }
-        try RequestError.require(request.before == nil, "before and from say the same: write one of them")
+        try RequestError.require(request.before == nil, "before and from exclude each other: write one of them")
         try RequestError.require(
             from.nanosecondsSince1970 >= date.nanosecondsSince1970 - earliestStart.nanoseconds,
             "from is \(from.utcText): write a moment of the last 31 days")
@@ -124,7 +124,7 @@ package struct RequestedSession {
 
     private static func check(keys: JSONValue) throws {
         guard case .object = keys else {
-            throw RequestError(.invalidParameter, "keys is no object: write {\"schedule\": \"…\"}, say")
+            throw RequestError(.invalidParameter, "keys is not an object: write one, such as {\"schedule\": \"…\"}")
         }
         let length = try WireCoding.encode(keys).count
         try RequestError.require(

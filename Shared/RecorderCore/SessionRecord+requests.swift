@@ -1,12 +1,12 @@
 package import Messages
 package import Recording
 
-/// What may be asked of a session that is on disk.
+/// Which requests a session on disk accepts.
 extension SessionRecord {
-    /// Whether the session is over, or of the recorder of this shard.
+    /// Whether the session is over or recorded by this shard; always true without shards.
     package func isAvailable(to shard: Shard?) -> Bool { shard == nil || self.shard == shard || status.isOver }
 
-    /// The recorder that records the session.
+    /// Names the recorder that records the session, for error messages.
     package var recorder: String { "recorder \(shard.map { "with shard \($0)" } ?? "without a shard")" }
 
     /// - Throws: if another shard's recorder records the session now.
@@ -22,35 +22,35 @@ extension SessionRecord {
             .alreadyRunning, "session \(session) is recorded by the \(recorder): start one of another name")
     }
 
-    /// - Throws: unless this recorder may add annotations to the session, which is not under way.
+    /// - Throws: unless this recorder may add annotations to the session, which is not in progress.
     package func checkAnnotatable(by shard: Shard?) throws(RequestError) {
         // Another recorder may write to it at the same time.
         guard self.shard == shard else {
-            throw RequestError(.unknownSession, "session \(session) is of the \(recorder): ask that one")
+            throw RequestError(.unknownSession, "session \(session) belongs to the \(recorder): ask that one")
         }
         guard status.isOver else {
             throw RequestError(.busy, "session \(session) is \(status): ask again", retryAfter: 5)
         }
     }
 
-    /// Why the session, which is not under way, can't be changed.
+    /// Why the session, which is not in progress, can't be changed.
     package var refusalToChange: RequestError {
         RequestError(.finished, "session \(session) is over (\(status)): start another one")
     }
 
-    /// Why nothing can be added to the session, which is not under way.
+    /// Why nothing can be added to the session, which is not in progress.
     package var refusalToResults: RequestError {
         RequestError(.finished, "session \(session) is over (\(status)): it came too late to be kept with it")
     }
 
-    /// - Parameter results: what must be kept with the session. Results that arrive too late are refused, so that their sender knows.
-    /// - Throws: if the session, which is not under way, has others.
+    /// - Parameter results: results to keep with the session. Late results are refused, so that their sender knows.
+    /// - Throws: if the session, which is not in progress, does not already have these results.
     package func checkResults(_ results: JSONValue?) throws(RequestError) {
         guard let results, self.results != results else { return }
         throw RequestError(.finished, "session \(session) is over, and its results came too late to be kept with it")
     }
 
-    /// - Throws: if the session, which is not under way, has no report.
+    /// - Throws: if the session, which is not in progress, has no report.
     package func checkReported() throws(RequestError) {
         guard status != .cancelled else {
             throw RequestError(
@@ -63,14 +63,14 @@ extension SessionRecord {
 }
 
 extension RecordingList {
-    /// - Throws: if there is no such page.
+    /// - Throws: if the limit is out of range.
     package func check() throws(RequestError) {
         guard let limit else { return }
         try RequestError.require(
             (1...Self.maximumLimit).contains(limit), "limit is \(limit): write 1 to \(Self.maximumLimit)")
     }
 
-    /// The page that is asked for of all sessions, the oldest first.
+    /// The requested page of all sessions, the oldest first.
     package func page(of sessions: [Entry]) throws(RequestError) -> Reply {
         let sorted = sessions.sorted { ($0.startDate, $0.session) < ($1.startDate, $1.session) }
         var page = sorted[...]

@@ -2,7 +2,7 @@ package import Messages
 package import Recording
 
 extension SessionRecord.Log {
-    /// Takes what log-manager says of the log, as far as the recording left it open.
+    /// Applies log-manager's configuration of the log, except what the recording itself determines.
     package mutating func configure(by configuration: LogConfiguration?, in session: SessionRecord) {
         guard let configuration else { return }
         if session.isFormatDefault == true, let format = configuration.format.flatMap({ LogFormat(rawValue: $0) }),
@@ -13,7 +13,7 @@ extension SessionRecord.Log {
         limit(by: configuration, in: session)
     }
 
-    /// Takes the limits of the log's files, as far as the recording left them open.
+    /// Applies limits of the log's files, except those that the recording itself determines.
     package mutating func limit(by configuration: LogConfiguration, in session: SessionRecord) {
         if session.limits.maximumFileSize == nil {
             maximumFileSize = configuration.maximumFileSize > 0 ? configuration.maximumFileSize : nil

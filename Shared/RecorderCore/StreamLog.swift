@@ -2,14 +2,14 @@ package import Files
 package import Messages
 package import Recording
 
-/// The log of one stream: formats records into the write-ahead log, and decides where a file of the stream ends and the next
-/// one begins.
+/// The log of one stream: formats records into the write-ahead log, and decides where one stream file ends and the next one
+/// begins.
 ///
-/// Confined to the recording engine's thread. No file is touched here: a `FileWriter` does what the frames say.
+/// Confined to the recording engine's thread. It touches no file: a `FileWriter` carries out the frames.
 package final class StreamLog {
-    /// The file that records go into.
+    /// The stream file being written.
     private struct CurrentFile {
-        /// Its length without the terminator.
+        /// The file's length without the terminator.
         var bytes: Int
         var samples = 0
         var hasRecords = false
@@ -17,43 +17,43 @@ package final class StreamLog {
 
     /// The times of a file that waits to be finished.
     private struct SealedTimes {
-        /// Of its samples; nil if they are unknown.
+        /// The times of the file's samples, in seconds since the session's start; nil if they are unknown.
         let samples: ClosedRange<Double>?
-        /// From when to when it was written, on the recorder's clock, which may have been set back meanwhile.
+        /// When writing began and ended, on the recorder's clock, which may have been set back meanwhile.
         let begun: WallTime
         let ended: WallTime
-        /// When it got its final name, on the monotonic clock.
+        /// When the file got its final name, on the monotonic clock.
         let finishedAt: Int64
     }
 
-    /// How many files may wait to be finished. A slower disk gets longer files, not more of them.
+    /// Most files that may wait to be finished. A slower disk gets longer files, not more of them.
     private static let maximumSealed = 4
 
-    /// What the session stores of it.
+    /// The stored state of the log.
     package var record: SessionRecord.Log
     /// The stream's epochs, in the order in which they were met.
     package var epochs: [PublisherEpoch]
-    /// How far the stream has come with what was written, left out or given up: which of its epochs the last sample is of,
-    /// and the sample of that which comes next.
+    /// The stream's position after all samples written, left out or given up: the index of the last sample's epoch, and the
+    /// number of the next sample in that epoch.
     package private(set) var epoch: Int
     package var next: Int
     /// When the session started, on the recorder's clock.
     package let startDate: WallTime
     package let appender: LogAppender
-    /// Its frames' number in the write-ahead log.
+    /// The number of the log's frames in the write-ahead log.
     package let number: UInt32
-    /// Whether a file was begun in the place of one that is missing.
+    /// Whether a new file was begun because the previous one is missing.
     private(set) var isBegunAgain = false
 
-    /// Which step the session is in, and whether it is paused, at any time.
+    /// The session's step at any time, and whether the stream is paused.
     package var timeline: SessionTimeline
 
     private let directory: Directory
     private let format: LogFormat
     private let root: JSONRoot
-    /// Bytes after which a file is rotated. No batch is split, so a file may be longer by one.
+    /// Bytes after which a file is rotated. Batches are not split, so a file may be longer by one batch.
     private var maximumFileSize: Int?
-    /// Nanoseconds after which it is.
+    /// Nanoseconds after which a file is rotated.
     private var maximumFileAge: Int64?
     private let terminatorLength: Int
     /// When the file being written was begun, on the monotonic clock: a wall clock that is set back must not make a file young.
@@ -61,19 +61,20 @@ package final class StreamLog {
     private var file: CurrentFile?
     /// Files that have their final name and wait to be finished.
     private var sealed: [FileEnd] = []
-    /// Whether the session has a ring, which must know when samples of a file were taken.
+    /// Whether the session has a ring, which needs the times of a file's samples.
     private let hasRing: Bool
-    /// The times of the first and the last sample of the file being written, in seconds since the session's start; nil if there is
-    /// none, or part of the file was written before the recorder was restarted.
+    /// The times of the first and the last sample of the file being written, in seconds since the session's start; nil if there
+    /// is none. Unknown, by `areTimesKnown`, if an earlier recorder wrote part of the file.
     private var times: ClosedRange<Double>?
     private var areTimesKnown = true
-    /// What the ring must know of the sealed files.
+    /// The times of the sealed files, in the same order.
     private var sealedTimes: [SealedTimes] = []
-    /// When this run finished files, on the monotonic clock: the last ones of the finished files, in their order. Only with a ring.
+    /// When this process finished files, on the monotonic clock, in the order of the files; they are the last of the finished
+    /// ones. Only with a ring.
     private var finishedAt: [Int64] = []
-    /// How many of the finished files the ring has decided about: they were removed, or they stay.
+    /// How many finished files the ring needs no longer consider: they were removed, or they stay.
     private var ringNext = 0
-    /// Files that the ring could not remove, and leaves where they are.
+    /// Files that the ring could not remove and leaves in place.
     private var ringRefused: Set<String> = []
     private var lastName: FinishedName?
     private var formatter: RecordFormatter
@@ -81,8 +82,9 @@ package final class StreamLog {
     private var hasSkipped = false
 
     /// - Parameters:
-    ///   - record: what is known of the log so far.
-    ///   - epoch: the present one of the epochs, and `next` its sample that comes next.
+    ///   - record: the log's state so far.
+    ///   - epoch: the index of the current epoch.
+    ///   - next: the number of its next sample.
     package init(
         _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], epoch: Int, next: Int, of session: SessionRecord,
         timeline: SessionTimeline, in directory: Directory, appender: LogAppender, at now: Moment
@@ -109,7 +111,7 @@ package final class StreamLog {
         if record.fileDate == nil { self.record.fileDate = startDate }
     }
 
-    /// Takes what is left of an interrupted log.
+    /// Takes the recovered state of an interrupted log.
     package func take(_ recovered: RecoveredLog, at now: Moment) {
         record.intervals?.breakOff()
         areTimesKnown = recovered.file == nil
@@ -119,14 +121,14 @@ package final class StreamLog {
         }
     }
 
-    // MARK: What it is
+    // MARK: Identity
 
     package var name: LogName { record.name }
 
-    /// Whether nothing can be written any more.
+    /// Whether no file is open, so that nothing can be written any more.
     var isClosed: Bool { file == nil }
 
-    /// The name of the file being written; nil once it is finished, and not before.
+    /// The name of the file being written; nil only once every file is finished.
     var openFile: String? { file == nil && sealed.isEmpty ? nil : name.fileName(format) }
 
     /// Bytes of the file being written.
@@ -140,7 +142,7 @@ package final class StreamLog {
     /// Whether files wait to be finished.
     package var isWaitingForFiles: Bool { !sealed.isEmpty }
 
-    /// Where the stream's files stand once everything before is written; nil if there is none.
+    /// Where the stream's files stand once everything written so far is in them; nil if no file is open.
     package var place: DurablePlace? {
         file.map { file in
             DurablePlace(
@@ -155,12 +157,12 @@ package final class StreamLog {
 
     // MARK: Records
 
-    /// Formats rows of a batch, all of one epoch, and moves behind them.
+    /// Formats rows of a batch, all of one epoch, and advances the position past them.
     ///
     /// - Parameters:
-    ///   - epoch: the batch's, by its number.
-    ///   - isRecovered: whether the samples had to be asked for again.
-    /// - Throws: `MessageError` with nothing changed, where rows can't be read.
+    ///   - epoch: the index of the batch's epoch.
+    ///   - isRecovered: whether the samples were replayed.
+    /// - Throws: `MessageError` if rows can't be read; nothing is changed then.
     package func append(
         _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool, at now: Moment
     ) throws(MessageError) {
@@ -184,7 +186,7 @@ package final class StreamLog {
         let startsPaused = result.places.first?.written == 0 || result.written == 0
         let followsOnNothing = epoch != self.epoch || hasSkipped && !startsPaused
         if followsOnNothing || !result.places.isEmpty {
-            // A reader of the file alone could not know which samples follow.
+            // Without a marker, a reader of the file could not know which samples follow.
             appender.cancelRecords(begun)
             var rest = rows
             if followsOnNothing {
@@ -212,10 +214,10 @@ package final class StreamLog {
         if let maximumFileSize, openBytes >= maximumFileSize { _ = rotate(at: now) }
     }
 
-    /// Notes that the samples before the next one are left out: the file says then which one that is.
+    /// Notes that samples are left out before the next one: the file then states the next one's number.
     package func noteLeftOut() { hasSkipped = true }
 
-    /// What makes a batch's uptimes times since the session's start.
+    /// The nanoseconds to subtract from a batch's uptimes to get times since the session's start.
     private func origin(of batch: ReceivedBatch, epoch: Int) throws(MessageError) -> Int64 {
         guard epochs[epoch].hasSlept else { return epochs[epoch].start }
         return epochs[epoch].origin(at: try batch.uptimes.first ?? .max)
@@ -236,8 +238,8 @@ package final class StreamLog {
 
     /// Adds a marker.
     /// - Parameters:
-    ///   - date: when it happened, on the recorder's clock.
-    ///   - stepPath: the step after it, if that is not the present one.
+    ///   - date: when the event happened, on the recorder's clock.
+    ///   - stepPath: the step after the event, if it is not the current one.
     package func mark(_ event: Marker.Event, at date: WallTime, stepPath: String? = nil) {
         guard !isClosed else { return }
         record.isMarkedStopped = event == .stop ? true : nil
@@ -257,7 +259,7 @@ package final class StreamLog {
             stepPath: timeline.span(at: time).state.stepPath)
     }
 
-    /// Says in the file which sample follows: a reader counts on from the one before.
+    /// Writes the number of the next sample into the file. Otherwise, a reader counts on from the previous sample.
     private func markPosition(_ epoch: Int, next: Int, at date: WallTime) {
         move(to: epoch, next: next)
         hasSkipped = false
@@ -295,13 +297,13 @@ package final class StreamLog {
         file = CurrentFile(bytes: LogFile.opening(beginning).count)
     }
 
-    /// Begins a file where an interrupted log has none.
+    /// Begins a file for an interrupted log that has none.
     func openAgain(at now: Moment) {
         isBegunAgain = true
         openNext(at: now)
     }
 
-    /// Begins a file that is not the log's first, with what is needed to read it.
+    /// Begins a file that is not the log's first, with everything needed to read it.
     private func openNext(at now: Moment) {
         record.fileDate = now.date
         fileBegan = now.monotonic
@@ -311,13 +313,13 @@ package final class StreamLog {
         if timeline.current.isPaused { appendMarker(.pause, at: fileDate) }
     }
 
-    /// Rotates the file if it is old enough and holds something.
+    /// Rotates the file if it is old enough and has samples.
     package func rotateIfExpired(at now: Moment) {
         if let maximumFileAge, now.monotonic - fileBegan >= maximumFileAge { _ = rotate(at: now) }
     }
 
-    /// Takes limits that were changed.
-    /// - Returns: whether they are others than before.
+    /// Applies changed limits.
+    /// - Returns: whether they differ from the previous ones.
     package func limit(by configuration: LogConfiguration, in session: SessionRecord, at now: Moment) -> Bool {
         let old = (maximumFileSize, maximumFileAge)
         record.limit(by: configuration, in: session)
@@ -334,8 +336,9 @@ package final class StreamLog {
         )
     }
 
-    /// Finishes the file being written and begins the next one, if it holds something.
-    /// - Returns: which of the log's files it is; nil if it stays.
+    /// Finishes the file being written and begins the next one, if the file has samples and fewer than `maximumSealed` files
+    /// wait.
+    /// - Returns: the index of the finished file in the log; nil if the file stays open.
     package func rotate(at now: Moment) -> Int? {
         guard let file, file.samples > 0, sealed.count < Self.maximumSealed else { return nil }
         let finished = index
@@ -344,7 +347,7 @@ package final class StreamLog {
         return finished
     }
 
-    /// Continues in a new file with other columns, at the sample that comes next.
+    /// Continues in a new file with other columns, at the next sample.
     package func change(to fields: [String], _ types: [FieldType]?, epoch: Int, next: Int, at now: Moment) {
         move(to: epoch, next: next)
         close(at: now)
@@ -373,7 +376,7 @@ package final class StreamLog {
     }
 
     /// Notes that the oldest of the sealed files is finished.
-    /// - Returns: false if it is another one.
+    /// - Returns: false if `finished` is another file.
     package func add(_ finished: FinishedFile) -> Bool {
         guard sealed.first?.name == finished.name else { return false }
         sealed.removeFirst()
@@ -401,7 +404,7 @@ package final class StreamLog {
     /// The finished files that a ring removes next.
     /// - Parameters:
     ///   - announced: how many of the finished files `session.json` lists.
-    ///   - limit: how many files at most.
+    ///   - limit: most files to return.
     func expired(_ ring: FileRing, announced: Int, limit: Int, at now: Moment) -> [FinishedFile] {
         let end = min(announced, record.files.count)
         while ringNext < end {
@@ -422,9 +425,9 @@ package final class StreamLog {
         return expired
     }
 
-    /// Notes what became of files that the ring was to remove.
-    /// - Parameter refused: those that stay.
-    /// - Returns: those that are gone, and how many files were finished before each.
+    /// Notes which files the ring removed or could not remove.
+    /// - Parameter refused: the files that stay, with the reasons.
+    /// - Returns: the removed files, and how many files were finished before each.
     func noteRemoval(
         of files: [FinishedFile], refused: [String: String], at date: WallTime
     ) -> [(file: FinishedFile, index: Int)] {

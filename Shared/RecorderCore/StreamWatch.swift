@@ -1,6 +1,6 @@
 package import Messages
 
-/// Decides which of a session's streams fail: by what their publishers say of them, and by their silence.
+/// Decides which of a session's streams fail, from their publishers' descriptions and from silence.
 ///
 /// Pure: times are given. `now` is in nanoseconds of one monotonic clock, `time` in seconds since the session's start.
 /// Each cause is found once per stream; a stream that recovers is not found again.
@@ -8,9 +8,9 @@ package struct StreamWatch: Sendable {
     /// What is wrong with a stream.
     package enum Cause: String, Hashable, Sendable {
         case failed
-        /// By somebody, or with its publisher.
+        /// Stopped by somebody, or with its publisher.
         case stopped
-        /// Though it is said to be running.
+        /// Without samples, though described as running.
         case silent = "fell silent"
         case unheard = "was not heard of"
     }
@@ -18,9 +18,9 @@ package struct StreamWatch: Sendable {
     package struct Finding: Hashable, Sendable {
         package let stream: StreamName
         package let cause: Cause
-        /// The stream, what happened to it, when, and why.
+        /// States the stream, what happened to it, when, and why.
         package let sentence: String
-        /// Whether it is new: to be published.
+        /// Whether to publish the finding.
         package let isNew: Bool
         /// Whether the session is not whole because of it.
         package let isFailure: Bool
@@ -29,18 +29,18 @@ package struct StreamWatch: Sendable {
         package var isRecovery: Bool { !isNew && !isFailure }
     }
 
-    /// A publisher of a stream, when it was heard last.
+    /// A publisher of a stream, as it was last heard.
     package struct Source: Sendable {
         package let description: StreamDescription
-        /// On the recorder's clock.
+        /// On the recorder's monotonic clock.
         package let heardAt: Int64
-        /// What it said when this epoch was met, or has run since.
+        /// The description when this epoch was met, or when it began to run again.
         fileprivate let first: StreamDescription
         /// A stop that may be the beginning of a restart.
         fileprivate var stop: (time: Double, at: Int64)?
-        /// The longest time between two samples that its descriptions tell of, in seconds.
+        /// The longest time between two samples that descriptions show, in seconds.
         fileprivate var longestInterval = 0.0
-        /// Whether the stream was left out of the session then.
+        /// Whether the stream was left out of the session at that time.
         fileprivate var isLeftOut = false
     }
 
@@ -48,57 +48,58 @@ package struct StreamWatch: Sendable {
         let name: StreamName
         /// By the publisher's REP endpoint.
         var sources: [String: Source] = [:]
-        /// What was heard last, from whomever.
+        /// The last description, from any of the publishers.
         var latest: StreamDescription?
         var samples = 0
-        /// How long there had been listening when it was heard last.
+        /// The value of `listened` when the stream was last heard.
         var heard: Int64 = 0
         var heardTime = 0.0
         var found: Set<Cause> = []
         var present: Set<Cause> = []
-        /// Since nothing is heard: what to say of it, and the epoch of before.
+        /// While the stream is unheard: the sentence about that, and the stream's last epoch.
         var unheard: (sentence: String, epoch: String?)?
     }
 
-    /// Publishers flush twice a second, and phones batch for some.
+    /// Seconds. Publishers flush twice a second, but phones collect batches for some seconds.
     private static let shortestSilence = 5.0
-    /// Nominal intervals without a sample; of a stream without a rate, the longest of its intervals so far.
+    /// Nominal intervals without a sample. For a stream without a rate, its longest interval so far counts.
     private static let silentIntervals = 20.0
-    /// Samples by which the pace of a stream without a rate is known.
+    /// Samples after which the pace of a stream without a rate is known.
     private static let knownPace = 10
-    /// Nanoseconds. Programs that were killed are back within it.
+    /// Nanoseconds. Killed programs are back within this time.
     private static let unheardLimit: Int64 = 10_000_000_000
-    /// Nanoseconds. A recorder that was stopped or had no processor did not listen meanwhile.
+    /// Nanoseconds between two checks that count as listening, at most: a recorder that was stopped or had no processor did not
+    /// listen.
     private static let longestStep: Int64 = 2_000_000_000
-    /// Nanoseconds. Programs that are stopped together do not all stop at once, and a publisher that is started anew is away
-    /// for a moment; as long as one of which nothing is heard may be.
+    /// Nanoseconds. Programs that are stopped together do not all stop at once, and a restarting publisher is away for a moment,
+    /// as long as an unheard one may be.
     private static let stopDelay: Int64 = 10_000_000_000
-    /// Publishers of one stream that are remembered.
+    /// Most publishers that are remembered for a stream.
     private static let maximumSources = 64
 
     private var streams: [StreamName: Stream] = [:]
     private var pending: [Finding] = []
-    /// What was found before the recorder was restarted.
+    /// The sentences found before the recorder was restarted.
     private let earlier: [String]
     private var listened: Int64 = 0
     private var checkedAt: Int64?
     private var checkedTime = 0.0
 
-    /// - Parameter earlier: sentences that were found already.
+    /// - Parameter earlier: the sentences that were already found.
     package init(earlier: [String] = []) { self.earlier = earlier }
 
-    /// What the publisher at an endpoint said last of a stream.
+    /// The last description of a stream by the publisher at an endpoint.
     package func source(of stream: StreamName, at replay: String) -> Source? { streams[stream]?.sources[replay] }
 
     package func isUnheard(_ stream: StreamName) -> Bool { streams[stream]?.unheard != nil }
 
-    /// What is to be said of streams of which nothing is heard now.
+    /// The sentences about streams that are unheard now.
     package var unheard: [String] {
         streams.values.compactMap { stream in stream.unheard.map { "\(stream.name) \($0.sentence)" } }.sorted()
     }
 
-    /// Takes what a publisher says of a stream.
-    /// - Parameter isLeftOut: whether the session leaves the stream out now: what its publisher does meanwhile is no failure of it.
+    /// Takes a publisher's description of a stream.
+    /// - Parameter isLeftOut: whether the session leaves the stream out now: nothing that its publisher then does is a failure.
     package mutating func take(_ description: StreamDescription, at now: Int64, time: Double, isLeftOut: Bool = false) {
         var stream = heard(description.name, time: time)
         let isKnown = stream.sources[description.replay] != nil
@@ -111,13 +112,13 @@ package struct StreamWatch: Sendable {
             stream.latest = description
             return
         }
-        // One whose network failed continues its epoch, and has what was sampled meanwhile.
+        // A publisher whose network failed continues its epoch, and has the samples taken meanwhile.
         if let unheard = stream.unheard, let epoch = unheard.epoch, epoch != description.epoch {
             add(.unheard, unheard.sentence, isNew: false, to: &stream)
         }
         let known = stream.sources[description.replay]
         let before = known.flatMap { $0.description.epoch == description.epoch && !$0.isLeftOut ? $0 : nil }
-        // One that was stopped or away is silent only if nothing comes after it runs again.
+        // After a stop or an absence, a stream is silent only if no sample follows once it runs again.
         let first = before.flatMap { $0.description.state == .running ? $0.first : nil } ?? description
         var source = Source(description: description, heardAt: now, first: first, stop: before?.stop)
         if let before { source.longestInterval = Self.longestInterval(of: before, and: description) }
@@ -142,12 +143,12 @@ package struct StreamWatch: Sendable {
 
     private mutating func judgeSilence(of source: Source, time: Double, _ stream: inout Stream) {
         let (description, first) = (source.description, source.first)
-        // What a relay does not have yet may be on its way: silence is judged at the site.
+        // Samples that a relay lacks may be in transit: silence is judged at the site.
         if description.isRelayed { return }
-        // Publishers of before 0.7 do not say when the last sample was taken.
+        // Publishers before version 0.7 do not report when the last sample was taken.
         guard description.lastSample != nil || description.nextSequence == 0 else { return }
         let last = max(description.lastSample ?? first.clock.uptime, first.clock.uptime)
-        // Markers, or a sensor that speaks when something changes, have no pace before some have come.
+        // A stream of markers, or of a sensor that reports changes, has no known pace before some samples.
         guard description.rate != nil || description.nextSequence - first.nextSequence >= Self.knownPace else { return }
         let interval = description.rate.map { 1 / $0 } ?? source.longestInterval
         let silence = description.clock.uptime - last
@@ -162,7 +163,8 @@ package struct StreamWatch: Sendable {
         }
     }
 
-    /// The samples between two descriptions share the time between their last samples. One that was taken may not be counted yet.
+    /// The longest interval, now with the samples between two descriptions, which share the time between the last samples of
+    /// both. A sample that was taken may not be counted yet.
     private static func longestInterval(of before: Source, and description: StreamDescription) -> Double {
         guard let last = description.lastSample else { return before.longestInterval }
         let span = last - (before.description.lastSample ?? before.first.clock.uptime)
@@ -170,13 +172,13 @@ package struct StreamWatch: Sendable {
         return max(before.longestInterval, span / Double(max(1, count)))
     }
 
-    /// Notes that a stream is left out of the session now: its publisher may be switched off.
+    /// Notes that the session leaves a stream out now: its publisher may be switched off.
     package mutating func passOver(_ name: StreamName) {
         guard let stream = streams[name], stream.unheard == nil else { return }
         streams[name] = heard(name, time: checkedTime)
     }
 
-    /// Notes how many samples of a stream of the session have arrived so far.
+    /// Notes how many samples of a stream have arrived so far.
     package mutating func note(samples: Int, of name: StreamName) {
         if let known = streams[name], known.samples == samples { return }
         var stream = heard(name, time: checkedTime)
@@ -184,7 +186,7 @@ package struct StreamWatch: Sendable {
         streams[name] = stream
     }
 
-    /// A stream of which something is heard now.
+    /// The state of a stream, marked as heard now.
     private func heard(_ name: StreamName, time: Double) -> Stream {
         var stream = streams[name] ?? Stream(name: name)
         stream.heard = listened
@@ -192,8 +194,8 @@ package struct StreamWatch: Sendable {
         return stream
     }
 
-    /// What was found since this was called last. Call it about once a second.
-    /// - Parameter isListening: whether what publishers say is taken as it arrives; what waits to be taken is not a silence.
+    /// The findings since the last call. Call it about once a second.
+    /// - Parameter isListening: whether messages are taken as they arrive; messages that wait to be taken are not a silence.
     package mutating func check(at now: Int64, time: Double, isListening: Bool) -> [Finding] {
         if isListening, let checkedAt { listened += min(max(0, now - checkedAt), Self.longestStep) }
         checkedAt = now
@@ -201,7 +203,7 @@ package struct StreamWatch: Sendable {
         for (name, var stream) in streams {
             for (replay, source) in stream.sources {
                 guard let stop = source.stop, now - stop.at >= Self.stopDelay else { continue }
-                // One that is back as another epoch was restarted.
+                // A publisher that is back with another epoch was restarted.
                 if stream.latest?.epoch == source.description.epoch { addStop(at: stop.time, to: &stream) }
                 stream.sources[replay]?.stop = nil
             }
@@ -212,7 +214,7 @@ package struct StreamWatch: Sendable {
         return pending
     }
 
-    /// What is found when the session stops: streams of which nothing is heard then have failed.
+    /// The findings when the session stops: streams that are unheard then have failed.
     package mutating func finish(at now: Int64, time: Double) -> [Finding] {
         pending = check(at: now, time: time, isListening: false)
         for (name, var stream) in streams {
@@ -232,7 +234,7 @@ package struct StreamWatch: Sendable {
             stream.present.insert(.unheard)
             return recover([.unheard], of: &stream, time: time)
         }
-        // What has ended, or is known to be stopped, needs no publisher.
+        // A stream that has ended, or is known to be stopped or failed, needs no publisher.
         let state = stream.latest?.state
         guard stream.unheard == nil, state != .ended, state != .stopped, state != .failed else { return }
         let since = Self.text(max(0, stream.heardTime))
@@ -252,7 +254,7 @@ package struct StreamWatch: Sendable {
         find(cause, sentence, of: stream, isNew: isNew, isFailure: true)
     }
 
-    /// Has something told, unless it was found before the recorder was restarted.
+    /// Adds a finding, unless it was already found before the recorder was restarted.
     private mutating func find(_ cause: Cause, _ sentence: String, of stream: Stream, isNew: Bool, isFailure: Bool) {
         if earlier.contains(where: { $0.hasPrefix("\(stream.name) \(cause.rawValue) ") }) { return }
         pending.append(
@@ -270,7 +272,7 @@ package struct StreamWatch: Sendable {
         }
     }
 
-    /// With one decimal.
+    /// Rounded to one decimal.
     private static func text(_ seconds: Double) -> String {
         let tenths = (seconds * 10).rounded()
         return tenths.magnitude < 1e15 ? "\(tenths / 10)" : "\(seconds)"

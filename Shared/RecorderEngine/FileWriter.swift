@@ -20,8 +20,8 @@ actor FileWriter {
 
     func writeDue(at now: Int64) -> SessionFiles.Outcome { files.writeDue(at: now) }
 
-    /// Makes everything durable that was given of a session. Others are written meanwhile.
-    /// - Returns: why that is not so.
+    /// Makes everything received for a session durable. Other sessions' files are written meanwhile.
+    /// - Returns: the error if this failed; nil if everything is durable.
     func sync(_ session: SessionIdentifier) async -> RecordingError? {
         var round: SyncQueues.Round?
         let sync = files.beginSync(of: session) { files in
@@ -56,13 +56,13 @@ actor FileWriter {
     }
 }
 
-/// What recovering sessions brought.
+/// The result of recovering sessions.
 struct RecoveryOutcome: Sendable {
     /// The write-ahead log's identifier; nil if there is none.
     let log: String?
-    /// The position behind everything that it has.
+    /// The position after the log's data.
     let logEnd: Int
-    /// The position before which everything is durable that it has.
+    /// The position before which all of the log's data is durable.
     let logSynced: Int
     let damage: LogReader.Damage?
     var sessions: [(directory: SessionDirectory, outcome: Result<RecoveredSession, RecordingError>)] = []

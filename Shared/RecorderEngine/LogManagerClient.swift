@@ -5,14 +5,14 @@ import Recording
 import ServiceKit
 import ZeroMQ
 
-/// How a recorder asks log-manager how logs are to be written. A recorder does without it, so it is not waited for long.
+/// Asks log-manager how logs are to be written. A recorder can record without the answer, so it does not wait long.
 struct LogManagerClient: Sendable {
-    /// Questions that are asked at the same time, each on a socket of its own.
+    /// Most requests at the same time, each on its own socket.
     private static let maximumSockets = 8
 
     let peers: Peers
     let endpoint: Endpoint
-    /// How long all answers together may take.
+    /// Time limit for all answers together.
     let limit: TimeSpan
     let clock: @Sendable () -> Moment
 
@@ -27,7 +27,7 @@ struct LogManagerClient: Sendable {
         }
     }
 
-    /// Asks one after the other.
+    /// Asks about one log after the other.
     private func ask(_ names: [LogName], until deadline: Int64) async -> LogConfigurations.Answers {
         var answers = LogConfigurations.Answers()
         do {

@@ -3,14 +3,15 @@ import Messages
 import ServiceKit
 import ZeroMQ
 
-/// What a recorder asks besides samples. Publishers that do not answer in time, or do not know how, are left out.
+/// A recorder's requests to publishers, except for samples. Publishers that do not answer in time, or do not know a request, are
+/// left out.
 extension Publishers {
-    /// How many round trips a comparison of clocks takes the shortest of.
+    /// Round trips of one comparison of clocks; the shortest one counts.
     private static let roundTrips = 8
-    /// How long all of them may take.
+    /// Time limit for all round trips of a comparison.
     private static let comparisonLimit = TimeSpan.seconds(1)
 
-    /// Asks publishers how far their streams of some patterns are. Others may be among the answers.
+    /// Asks publishers for the positions of their streams that match some patterns. The answers may include other streams.
     func streams(
         _ patterns: [String], at endpoints: Set<String>, timeout: Duration
     ) async -> [StreamDescription] {
@@ -19,7 +20,7 @@ extension Publishers {
         }
     }
 
-    /// Compares publishers' clocks with ours.
+    /// Compares publishers' clocks with this machine's.
     func clocks(at endpoints: Set<String>, by own: @escaping @Sendable () -> Moment) async -> [ClockComparison] {
         await answers(of: endpoints) { client, endpoint in
             var comparisons: [ClockComparison] = []
@@ -36,7 +37,7 @@ extension Publishers {
         }
     }
 
-    /// Asks all of them at the same time.
+    /// Asks all publishers at the same time.
     private func answers<Answer: Sendable>(
         of endpoints: Set<String>,
         _ question: @escaping @Sendable (RequestClient, _ endpoint: String) async throws -> [Answer]

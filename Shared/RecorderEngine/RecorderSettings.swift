@@ -4,7 +4,7 @@ package import Recording
 package import ServiceKit
 package import SystemPackage
 
-/// What a recorder reads besides `ServiceSettings`.
+/// Settings of a recorder, in addition to `ServiceSettings`.
 package struct RecorderSettings: SettingGroup {
     @Setting(listeningTo: .sensorPublisher, "Subscribe to this publisher; may be repeated.")
     package var subscribe: [Endpoint]
@@ -12,13 +12,13 @@ package struct RecorderSettings: SettingGroup {
     @Setting(
         "Commit to disk at least this often, 10ms to 200ms.",
         accepting: { $0 >= .milliseconds(10) && $0 <= .milliseconds(200) },
-        otherwise: "10ms to 200ms, what a power cut may cost")
+        otherwise: "10ms to 200ms; a power cut may cost this much")
     package var syncInterval = TimeSpan.milliseconds(100)
 
     @Setting("Request missing samples from an unreachable publisher for this long.")
     package var recoveryLimit = TimeSpan.seconds(10)
 
-    /// Of all streams together.
+    /// For all streams together.
     @Setting("Hold at most this many bytes in memory while missing samples are requested.")
     package var holdLimit = ByteCount(bytes: 64_000_000)
 
@@ -31,11 +31,11 @@ package struct RecorderSettings: SettingGroup {
     package var keepSessions: TimeSpan?
 
     @Setting(
-        "When told to stop, finish all sessions, or leave them to be continued at the next start: finish, continue.")
+        "At a stop, finish all sessions, or leave them to be continued at the next start: finish or continue.")
     package var onStop = StopAction.finish
 
     @Setting(
-        "Write a page about each session that ends into this directory; see the subcommand report.", valueName: "dir")
+        "Write a report page of each ended session to this directory; see the subcommand report.", valueName: "dir")
     package var reports: FilePath?
 
     @Setting("Record only this part of the devices: 2/3 is the second of three.", valueName: "k/n")
@@ -47,7 +47,7 @@ package struct RecorderSettings: SettingGroup {
     @Setting("Wait at most this long for log-manager when a recording starts.")
     package var logManagerLimit = TimeSpan.milliseconds(300)
 
-    /// Beyond them the network is no longer read.
+    /// Beyond this, the network is not read.
     @Setting(
         "Queue at most this many messages from each publisher.", accepting: { $0 > 0 }, otherwise: "1 or more")
     package var receiveHighWaterMark = 3_000
@@ -57,9 +57,9 @@ package struct RecorderSettings: SettingGroup {
 
 /// What a recorder does with its sessions on a stop signal.
 package enum StopAction: String, CaseIterable, Sendable {
-    /// Each ends, with its report.
+    /// Each session ends, with its report.
     case finish
-    /// Each stays open, and the recorder that starts next continues it, as after a kill.
+    /// Each session stays open, and the next recorder resumes it, as after a kill.
     case `continue`
 }
 

@@ -4,9 +4,9 @@ import RecorderCore
 import Recording
 import Runtime
 
-/// What people note in sessions, also in those that are over.
+/// Annotations in sessions, including sessions that are over.
 extension RecordingEngine {
-    /// Keeps an annotation. When this returns, it would survive a power cut.
+    /// Adds an annotation. When this returns, the annotation survives a power cut.
     func annotate(_ request: RecordingAnnotate) async throws -> RecordingAnnotate.Reply {
         let identifier = try SessionIdentifier(request.session)
         guard try core.annotatable(identifier) == nil else {
@@ -27,7 +27,7 @@ extension RecordingEngine {
         let date = now.date
         let (record, annotation, isNew) = try await disk.run { [data, shard = settings.shard] in
             let directory = try SessionDirectory.open(identifier, in: data)
-            // `recorder fill` puts another directory in its place.
+            // `recorder fill` replaces the session's directory.
             let lock: DirectoryLock
             do throws(RecordingError) {
                 lock = try SessionRewrite.lock(directory)

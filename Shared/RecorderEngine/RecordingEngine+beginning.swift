@@ -10,12 +10,13 @@ import ZeroMQ
 
 /// How a session begins.
 extension RecordingEngine {
-    /// Publishers describe their streams each second, so a recorder that ran this long knows all that are there, also
-    /// if the machine is busy.
+    /// Publishers describe their streams each second, so a recorder that has run this long knows all running ones, even on a busy
+    /// machine.
     private static let descriptionsKnown = TimeSpan.seconds(3)
-    /// How long a publisher may take to say where its streams are: what it does not say of a stream's end is not asked for.
+    /// How long a publisher may take to report its streams' positions: up to an end that is not reported, no samples are
+    /// requested.
     static let listTimeout = Duration.seconds(3)
-    /// How many logs are opened in one go.
+    /// Most logs that are opened at once.
     private static let streamsAtOnce = 50
 
     /// Starts a session. When this returns, every sample taken from now on will be recorded.
@@ -36,7 +37,7 @@ extension RecordingEngine {
             var record = asked.record(at: now.date)
             streams = await publishers.streams(
                 asked.streams, at: core.sources(of: patterns, at: now), timeout: Self.listTimeout)
-            // Others may have started a session of this name meanwhile.
+            // Another request may have started a session of this name meanwhile.
             try checkStart(of: identifier)
             isMine = true
             let position = core.logPosition
@@ -65,7 +66,7 @@ extension RecordingEngine {
         try core.checkRoom("nothing is recorded")
     }
 
-    /// Asks for the logs of the streams that a session is to begin with.
+    /// Asks log-manager about the logs of the streams with which a session begins.
     private func configure(streamsOf patterns: Set<String>) async {
         if core.configurations.isAway(at: now.monotonic) { return }
         let streams = core.described.keys.filter { $0.matches(anyOf: patterns) }
@@ -84,15 +85,15 @@ extension RecordingEngine {
     }
 
     func unsubscribe(from patterns: Set<String>) async {
-        // Only a socket that is gone refuses, and it has no subscriptions.
+        // Only a closed socket refuses, and it has no subscriptions.
         for pattern in patterns { try? await listener.unsubscribe(from: TopicArea.samples(of: pattern)) }
     }
 
-    /// Opens the logs of the streams that are there. When this returns, that would survive a power cut.
+    /// Opens the logs of existing streams. When this returns, the session survives a power cut.
     private func begin(
         _ session: Session, with streams: [StreamDescription]
     ) async throws -> RecordingStart.Reply {
-        // To open the logs of a thousand streams takes a tenth of a second. The samples of other sessions have their turn meanwhile.
+        // Opening the logs of a thousand streams takes a tenth of a second. Samples of other sessions are taken meanwhile.
         for piece in streams.batches(of: Self.streamsAtOnce) {
             core.open(piece, of: session, at: now)
             perform()
@@ -103,18 +104,18 @@ extension RecordingEngine {
         if isRunning, session.status == .running { core.publish(.status, of: session, at: now) }
         perform()
         try session.checkSound()
-        // It works again.
+        // Recording works again.
         health.clear("session")
         logger.notice("recording started", metadata: ["session": "\(session.identifier)"])
         return RecordingStart.Reply(
             session: session.identifier.text, status: session.status.rawValue, logs: session.summaries)
     }
 
-    /// Waits until each pattern is known to have a stream, or every publisher has had the time to describe its own.
+    /// Waits until each pattern has a known stream, or every publisher has had time to describe its streams.
     private func waitForDescriptions(of patterns: Set<String>) async throws {
         var known = -1
         try await wait(until: startedAt + Self.descriptionsKnown.nanoseconds) { [self] in
-            // Only a stream that was not known makes a difference.
+            // Only a newly described stream can change the result.
             if core.described.count == known { return false }
             known = core.described.count
             return patterns.allSatisfy { !core.sources(of: [$0], at: now).isEmpty }

@@ -75,8 +75,8 @@ extension RecordingEngine {
         case .store(let record, let directory):
             core.stored(await disk.attempt { () throws(RecordingError) in try directory.write(record) }, at: now)
         case .conclude(let record, let report, let directory):
-            // A reader that finds a session to be over finds its report too. The checksums come last, for without them
-            // the next start of the recorder tries to finish what could not be.
+            // A reader that finds a session to be over finds its report too. The checksums come last: without them, the next
+            // start of the recorder tries to finish an incomplete end.
             let failure = await disk.attempt { () throws(RecordingError) in
                 directory.removeUnfinishedFiles()
                 try directory.write(report)
@@ -129,7 +129,7 @@ extension RecordingEngine {
         }
         guard let failure else { return }
         logger.error(
-            "the page of a session was not written; recorder report makes it",
+            "the report page of a session was not written; make it with recorder report",
             metadata: ["session": "\(session)", LogKey.error: "\(failure)"])
     }
 
@@ -161,12 +161,12 @@ extension RecordingEngine {
     }
 
     /// Asks log-manager how logs are to be written.
-    /// - Returns: nil if nothing was asked.
+    /// - Returns: nil if there was nothing to ask.
     func configurations(of names: [LogName]) async -> LogConfigurations.Answers? {
         guard !names.isEmpty else { return nil }
         let wasAway = core.configurations.awaySince != nil
         let answers = await logManager.configurations(of: names)
-        // The program ends: that says nothing of log-manager.
+        // The program is ending: this says nothing about log-manager.
         if Task.isCancelled { return nil }
         if answers.isAway, !wasAway {
             logger.info(

@@ -8,7 +8,7 @@ import ServiceKit
 
 extension Metric {
     fileprivate static let commitLatency = Metric(
-        .histogram, "holdfast_recorder_commit_latency_seconds", "From a batch's publication until it is on disk.",
+        .histogram, "holdfast_recorder_commit_latency_seconds", "Time from a batch's publication until it is on disk.",
         health: "commitLatency")
     fileprivate static let behind = Metric(
         .gauge, "holdfast_recorder_behind_seconds",
@@ -44,18 +44,19 @@ extension Metric {
     )
     fileprivate static let lastSample = Metric(
         .gauge, "holdfast_recorder_last_sample_timestamp_seconds",
-        "When the last sample was taken that sessions under way have of a stream, in seconds since 1970 in UTC.",
+        "Time of the last sample of a stream in sessions under way, in seconds since 1970 in UTC.",
         labels: streamLabels)
     fileprivate static let rate = Metric(
         .gauge, "holdfast_recorder_nominal_rate_hertz",
-        "Samples a second that the publisher names for a stream of a session under way; absent if it names none.",
+        "Samples per second that the publisher declares for a stream of a session under way; absent if it declares none.",
         labels: streamLabels)
     fileprivate static let clockOffset = Metric(
         .gauge, "holdfast_recorder_clock_offset_seconds",
-        "How far a publisher's clock was ahead of the recorder's when they were compared last.", labels: ["publisher"])
+        "Time by which a publisher's clock was ahead of the recorder's when they were last compared.",
+        labels: ["publisher"])
 }
 
-/// What it counts, for those who watch it.
+/// The recorder's metrics.
 extension RecordingEngine {
     func measure() {
         health.measure(.commitLatency, core.latencies)
@@ -91,7 +92,7 @@ extension RecordingEngine {
         return page
     }
 
-    /// What is known of each stream that is recorded, once: sessions may share one.
+    /// Adds the values of each recorded stream once: sessions may share a stream.
     private func add(_ streams: [StreamRecording], to page: inout MetricsPage) {
         let named = Dictionary(grouping: streams, by: \.name).sorted { $0.key.description < $1.key.description }
         for (name, recordings) in named.prefix(StreamTotals.maximumStreams) {
@@ -101,7 +102,7 @@ extension RecordingEngine {
         }
     }
 
-    /// Seconds by which each publisher's clock was ahead at the last comparison of a session under way.
+    /// Seconds that each publisher's clock was ahead at the last comparison in a current session.
     private var clockOffsets: [String: Double] {
         let comparisons = core.sessions.values.flatMap(\.record.clocks).sorted { $0.date < $1.date }
         return Dictionary(comparisons.map { ($0.endpoint, $0.offset) }, uniquingKeysWith: { _, last in last })

@@ -10,13 +10,12 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// Runs a recorder: tells `Recordings` what happens and when, carries out what it asks for, and answers requests.
+/// Runs a recorder: reports events with their time to `Recordings`, carries out its effects, and answers requests.
 ///
-/// On a thread of its own. Its work is in extensions: what is to be done (`+effects`), how a session begins (`+beginning`), what else is
-/// asked (`+requests`, `+annotations`), what was
-/// interrupted (`+restart`), what it counts (`+metrics`).
+/// On a thread of its own. The work is in extensions: effects (`+effects`), the beginning of sessions (`+beginning`), other
+/// requests (`+requests`, `+annotations`), interrupted sessions (`+restart`), and metrics (`+metrics`).
 actor RecordingEngine: Engine {
-    /// A hundred samples of eight fields as JSON take 16 KB, and the kernel holds some more.
+    /// Bytes. A hundred samples of eight fields take 16 KB as JSON, and the kernel needs some more.
     private static let messageBytes = 20 << 10
 
     let thread: SocketThread
@@ -24,15 +23,15 @@ actor RecordingEngine: Engine {
     let core: Recordings
     let settings: RecorderSettings
     let data: FilePath
-    /// Held while the program runs: no other recorder records into this data directory.
+    /// Held while the program runs: no other recorder may record into this data directory.
     private let lock: DataLock
-    /// Room for what is in memory when the disk is full.
+    /// Disk space for samples in memory when the disk is full.
     let reserve: DiskReserve
-    /// Room for the ends of sessions then, which no sample gets: markers, records, reports.
+    /// Disk space for the ends of sessions then, never for samples: markers, records, reports.
     let endReserve: DiskReserve
-    /// For what waits for the disk and is not a commit: the begin of a session, say.
+    /// For work that waits for the disk and is not a commit, such as the beginning of a session.
     let disk: OwnThread<Void>
-    /// For pages about sessions that are over, each of which takes as long as the session's files take to be read.
+    /// For pages about sessions that are over: each takes as long as reading the session's files.
     let pages: OwnThread<Void>
     let log: OwnThread<WriteAheadLog>
     let files: FileWriter
@@ -44,20 +43,20 @@ actor RecordingEngine: Engine {
     /// On the monotonic clock.
     let startedAt: Int64
 
-    /// Interrupted sessions that could not be continued, and from where they need the write-ahead log; nil if they do not. Those
-    /// that the disk had no room for are tried again.
+    /// Interrupted sessions that could not be resumed, and from where they need the write-ahead log; nil if they do not. If the
+    /// disk had no space for one, resuming it is retried.
     var interrupted: [(directory: SessionDirectory, position: Int?, isTriedAgain: Bool)] = [] {
         didSet { core.interrupted = interrupted.compactMap { $0.position } }
     }
-    /// Sessions that are over, and whose pages are not written yet.
+    /// Sessions that are over and whose pages are not written yet.
     var unwrittenReports = 0
-    /// What sessions had that are over, and how many of them ended how.
+    /// Totals of the sessions that are over, and their number by status.
     var endedTotals = StreamTotals()
     var endedSessions: [SessionStatus: Int] = [:]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// A recorder of a data directory, which continues the sessions in it that were interrupted.
+    /// Opens the recorder of a data directory, and resumes the interrupted sessions in it.
     init(settings: RecorderSettings, host: ServiceHost) async throws {
         self.settings = settings
         listener = try await host.listenerToStreams(
@@ -65,7 +64,7 @@ actor RecordingEngine: Engine {
             messageBytes: Self.messageBytes)
         runtime = Runtime(host)
         startedAt = runtime.monotonic
-        // Replies name files to people who may stand elsewhere.
+        // Absolute: replies name files to readers with other working directories.
         data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
             .lexicallyNormalized()
         lock = try DataLock.acquire(in: data, shard: settings.shard)
@@ -91,11 +90,11 @@ actor RecordingEngine: Engine {
     func run() async throws {
         try await serve(
             { try await self.listener.forEachBatch { await self.take($0) } },
-            // Sessions get everything that was sampled so far; only then does the pulling end.
+            // Sessions first get everything sampled so far; only then does receiving end.
             finish: { await self.stop() })
     }
 
-    /// Takes what was received.
+    /// Takes received messages.
     private func take(_ batch: MessageBatch) async {
         guard !batch.isEmpty else { return }
         while core.isFull {
@@ -110,13 +109,13 @@ actor RecordingEngine: Engine {
         perform()
     }
 
-    /// Looks how much room there is.
+    /// Measures the free space on the disk.
     func lookAtDisk() {
         core.take(freeBytes: try? Directory(data).freeBytes(), at: now)
         perform()
     }
 
-    /// The program is about to end: ends every session with what was taken so far, or leaves it to the next start.
+    /// Prepares for the program's end: ends every session with the data taken so far, or leaves it to the next start.
     private func stop() async {
         switch settings.onStop {
         case .finish: core.stopAll(at: now)

@@ -2,7 +2,6 @@ import MessageBus
 import Messages
 
 extension RequestRouter {
-    /// The methods of the recorder.
     init(_ engine: RecordingEngine) {
         self.init()
         on(RecordingStart.self) { try await engine.start($0) }

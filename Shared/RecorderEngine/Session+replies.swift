@@ -4,7 +4,7 @@ import Recording
 import SystemPackage
 
 extension RecordingState {
-    /// A session that is on disk.
+    /// The state of a session on disk.
     init(_ record: SessionRecord) {
         self.init(
             session: record.session.text, status: record.status.rawValue,
@@ -23,7 +23,7 @@ extension RecordingState {
 }
 
 extension RecordingResult {
-    /// A session that is over.
+    /// The result of a session that is over.
     init(_ record: SessionRecord, report: SessionReport, in directory: SessionDirectory) {
         self.init(
             session: record.session.text, status: record.status.rawValue, report: report,

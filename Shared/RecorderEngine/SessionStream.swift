@@ -6,7 +6,7 @@ import Runtime
 import ServiceKit
 import ZeroMQ
 
-/// A stream of a session, as its missing samples are asked for.
+/// A stream of a session, as seen by the recovery of its missing samples.
 struct SessionStream: RecoveringStream {
     let engine: RecordingEngine
     let session: SessionIdentifier
@@ -28,8 +28,8 @@ struct SessionStream: RecoveringStream {
 }
 
 extension RecordingEngine {
-    /// What is to be asked next for a stream, once the recorder has caught up with what arrives live, or one waited long
-    /// enough. All recoveries of a session wait together, for what they wait for is looked at with each batch that arrives.
+    /// The samples to request next for a stream, once the recorder has caught up with live samples, or `longestWait` has passed.
+    /// All recoveries of a session wait together, because each arriving batch checks their condition.
     fileprivate func missing(_ name: StreamName, in session: SessionIdentifier) async throws -> MissingSamples? {
         try await wait(until: now.monotonic + Recordings.longestWait, together: session) { [core] in
             !core.isTooBusy(toRecover: session)

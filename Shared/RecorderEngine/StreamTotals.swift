@@ -2,7 +2,7 @@ import Messages
 import Metrics
 import ServiceKit
 
-/// What sessions had of their streams, in all.
+/// Totals of the streams of sessions.
 struct StreamTotals {
     private typealias Count = any KeyPath<SessionReport.Stream, Int> & Sendable
 
@@ -11,7 +11,7 @@ struct StreamTotals {
             "received_samples",
             "Samples received for sessions, live or by replay; a resumed session includes what it had before.",
             \.received
-        ), ("recovered_samples", "Of those, samples received by replay.", \.recovered),
+        ), ("recovered_samples", "Samples received by replay, included in the received samples.", \.recovered),
         ("lost_samples", "Samples lost and not recoverable from the publisher.", \.lost),
         ("paused_samples", "Samples left out because the session was paused.", \.paused),
         ("duplicate_samples", "Samples that arrived more than once, and were written once.", \.duplicates),
@@ -19,7 +19,7 @@ struct StreamTotals {
         ("log_bytes", "Bytes written to stream files.", \.bytes),
     ]
 
-    /// Streams that are told apart; those that come after them are counted as one.
+    /// Most streams that are counted separately; further ones are counted as one.
     static let maximumStreams = 4_096
     private static let others = StreamName(device: "other", stream: "other")
 
@@ -30,7 +30,7 @@ struct StreamTotals {
         for stream in report.streams {
             let isTold = counts[stream.stream] != nil || counts.count < Self.maximumStreams
             let name = isTold ? stream.stream : Self.others
-            // As many may be lost as a publisher says, which can be more than there are numbers.
+            // A publisher can report so many lost samples that a sum overflows.
             counts[name] = Self.counters.enumerated().map { index, counter in
                 (counts[name]?[index] ?? 0).addingClamped(stream[keyPath: counter.count])
             }

@@ -3,10 +3,10 @@ import Files
 import Recording
 import Synchronization
 
-/// Syncs several files at the same time, without blocking the thread that asks for it.
+/// Syncs several files at the same time, without blocking the calling thread.
 ///
-/// A few serial queues, each with a thread of its own while it has something to do: a concurrent queue would have no
-/// more threads than the machine has processors, and those would wait.
+/// Uses a few serial queues, each with its own thread while it has work: a concurrent queue would have no more threads than the
+/// machine has processors, and those would wait.
 struct SyncQueues: Sendable {
     private let queues = (0..<4).map { DispatchQueue(label: "sync-\($0)") }
 
@@ -21,21 +21,20 @@ struct SyncQueues: Sendable {
         return round
     }
 
-    /// Files that are synced together.
     final class Round: Sendable {
         fileprivate let group = DispatchGroup()
         fileprivate let errors: Mutex<[RecordingError?]>
 
         fileprivate init(count: Int) { errors = Mutex(Array(repeating: nil, count: count)) }
 
-        /// Waits until the last file is done, on this thread.
-        /// - Returns: why the file of an index is not durable; nil if it is.
+        /// Blocks this thread until the last file is synced.
+        /// - Returns: why the file at an index is not durable; nil if it is.
         func error(of index: Int) -> RecordingError? {
             group.wait()
             return errors.withLock { $0[index] }
         }
 
-        /// Returns when the last file is done.
+        /// Returns when the last file is synced.
         func finish() async {
             await withCheckedContinuation { continuation in
                 group.notify(queue: .global()) { continuation.resume() }

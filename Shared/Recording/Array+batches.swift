@@ -1,5 +1,5 @@
 extension Array {
-    /// The elements in order, in pieces of at most so many.
+    /// The elements in order, in slices of at most `size`.
     package func batches(of size: Int) -> some Sequence<ArraySlice<Element>> {
         stride(from: 0, to: count, by: size).lazy.map { self[$0..<Swift.min($0 + size, self.count)] }
     }

@@ -1,9 +1,9 @@
 package import Messages
 
-/// Which samples of a stream a batch has.
+/// The range of a stream's samples that a batch contains.
 package struct BatchPlace: Hashable, Sendable {
     package let epoch: String
-    /// Its first sample.
+    /// The sequence number of the first sample.
     package let from: Int
     package let count: Int
 
@@ -13,7 +13,7 @@ package struct BatchPlace: Hashable, Sendable {
         self.count = count
     }
 
-    /// Behind its last sample.
+    /// One past the last sample.
     package var end: Int { from + count }
 
     package init(of body: SampleBody, in frame: UnsafeRawBufferPointer) {

@@ -1,9 +1,9 @@
 package import Messages
 
-/// The subjects of a stream in NATS: `holdfast.<site>.<device>.<stream>` for its samples, and `….description` for what it is.
+/// The NATS subjects of a stream: `holdfast.<site>.<device>.<stream>` for its samples, and `….description` for its descriptions.
 ///
-/// A part of a subject must not have dots, blanks, `*` and `>`: these, control characters and `%` are written as `%` and two
-/// hexadecimal digits for each byte of UTF-8.
+/// A token of a subject must not contain dots, blanks, `*` or `>`. These characters, control characters and `%` are written as
+/// `%` and two hexadecimal digits for each byte of UTF-8.
 package struct RelaySubject: Hashable, Sendable {
     package static let root = "holdfast"
     private static let description = "description"
@@ -16,8 +16,7 @@ package struct RelaySubject: Hashable, Sendable {
         self.name = name
     }
 
-    /// Reads a subject.
-    /// - Returns: nil if it is none of a stream.
+    /// - Returns: nil if the subject does not belong to a stream.
     package init?(_ subject: String) {
         let parts = subject.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 4 || parts.count == 5 && parts[4] == Self.description, parts[0] == Self.root,
@@ -27,17 +26,17 @@ package struct RelaySubject: Hashable, Sendable {
         self.init(site: site, name: name)
     }
 
-    /// Where its samples are.
+    /// The subject of the stream's samples.
     package var samples: String {
         [Self.root, Self.escaped(site), Self.escaped(name.device), Self.escaped(name.stream)].joined(separator: ".")
     }
 
-    /// Where its descriptions are.
+    /// The subject of the stream's descriptions.
     package var descriptions: String { "\(samples).\(Self.description)" }
 
     package static func isDescription(_ subject: String) -> Bool { subject.hasSuffix(".\(description)") }
 
-    /// Everything of a site; of all sites, if it is nil.
+    /// A wildcard for all subjects of a site; of all sites if `site` is nil.
     package static func everything(of site: String?) -> String { "\(root).\(site.map(escaped) ?? "*").>" }
 
     private static func escaped(_ part: String) -> String {

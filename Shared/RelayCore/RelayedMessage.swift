@@ -1,18 +1,19 @@
 package import Messages
 
-/// A message of NATS: batches of a stream that follow one another, or a description of it.
+/// A NATS message: consecutive batches of a stream, or one description of it.
 ///
-/// The data are the events' frames one after the other, `body` and then `packed` of each if there is one. Headers say the rest; others
-/// read them too:
+/// The data are the concatenated frames of the events: each event's `body`, then its `packed` if present. The headers hold the
+/// rest and are also read by other programs:
 ///
-/// | header | of samples |
+/// | header | value |
 /// | --- | --- |
 /// | `Holdfast-Schema` | `samples.v1`; `stream.v1` for a description |
-/// | `Holdfast-Epoch` | the publisher's run |
-/// | `Holdfast-From`, `Holdfast-Count` | its first sample, and how many there are |
-/// | `Holdfast-Parts` | of each event the bytes of its body, those of its matrix or 0, and the time of its publication: `214,320,1795219200.123456;…` |
+/// | `Holdfast-Epoch` | the run of the publisher |
+/// | `Holdfast-From`, `Holdfast-Count` | the first sample, and the number of samples |
+/// | `Holdfast-Parts` | for each event the sizes of its body and matrix (or 0) in bytes, and its publication time:
+/// `214,320,1795219200.123456;…` |
 ///
-/// One message for all that arrived of a stream within a tenth of a second costs servers a tenth of what one for each batch does.
+/// Combining a stream's events of a tenth of a second in one message costs servers a tenth of one message per batch.
 package struct RelayedMessage: Hashable, Sendable {
     package enum Header {
         package static let schema = "Holdfast-Schema"
@@ -24,16 +25,16 @@ package struct RelayedMessage: Hashable, Sendable {
         package static let all = [schema, epoch, from, count, parts]
     }
 
-    /// The end of the last sample that a stream can have.
+    /// The exclusive upper bound of a stream's sequence numbers.
     private static let maximumSequence = 1 << 53
 
     package let name: StreamName
-    /// Which samples it has, without a hole; nil for a description.
+    /// The contiguous range of samples in the message; nil for a description.
     package let place: BatchPlace?
-    /// At least one.
+    /// At least one event.
     package let events: [RelayedEvent]
 
-    /// A message of events of one stream: batches of which each begins where the one before it ends, or a single description.
+    /// Creates a message of one stream's events: either consecutive batches or a single description.
     package init(_ events: [RelayedEvent]) {
         precondition(!events.isEmpty, "A message has an event.")
         self.events = events
@@ -73,8 +74,7 @@ package struct RelayedMessage: Hashable, Sendable {
         return headers
     }
 
-    /// Reads a message.
-    /// - Returns: nil if it is none of a stream.
+    /// - Returns: nil if the message does not belong to a stream.
     package init?(subject: String, headers: [String: String], data: [UInt8]) {
         guard let name = RelaySubject(subject)?.name, let parts = headers[Header.parts] else { return nil }
         var events: [RelayedEvent] = []
@@ -84,14 +84,14 @@ package struct RelayedMessage: Hashable, Sendable {
             place = read
         }
         var start = 0
-        // Bytes: a message may have thousands of parts, and characters take ten times as long.
+        // Splits bytes instead of characters: a message may have thousands of parts, and characters take ten times as long.
         for part in parts.utf8.split(separator: UInt8(ascii: ";")) {
             let words = part.split(separator: UInt8(ascii: ","))
             guard words.count == 3, let body = Int(Substring(words[0])), let packed = Int(Substring(words[1])),
                 body > 0, packed >= 0, body <= data.count - start, packed <= data.count - start - body
             else { return nil }
             let middle = start + body
-            // Which of the message's samples a part has, its body says.
+            // `place` is the range of the whole message; a part's own range is in its body.
             events.append(
                 RelayedEvent(
                     name: name, place: place, body: Array(data[start..<middle]),
@@ -104,7 +104,7 @@ package struct RelayedMessage: Hashable, Sendable {
         self.events = events
     }
 
-    /// Which samples a message has, as its headers say it; nil for a description.
+    /// The range of samples according to a message's headers; nil for a description.
     package static func place(of headers: [String: String]) -> BatchPlace? {
         guard let epoch = headers[Header.epoch], let from = headers[Header.from].flatMap({ Int($0) }),
             let count = headers[Header.count].flatMap({ Int($0) }), from >= 0, count > 0, count <= maximumSequence,

@@ -28,7 +28,7 @@ extension Metric {
         .gauge, "holdfast_relay_held_bytes", "Memory of the batches that wait for samples before them.")
     fileprivate static let delay = Metric(
         .histogram, "holdfast_relay_delay_seconds",
-        "From an event's publication until it is acknowledged with --to, or published here with --from.",
+        "Time from an event's publication until it is acknowledged with --to, or published here with --from.",
         health: "delay")
     fileprivate static let served = Metric(
         .counter, "holdfast_relay_served_samples_total", "Samples published here.", health: "samplesServed")
@@ -44,21 +44,21 @@ extension Metric {
         health: "leaseTerm")
     fileprivate static let age = Metric(
         .gauge, "holdfast_relay_lease_age_seconds",
-        "Since the last renewal that this machine made, or saw another one make.", health: "leaseAge")
+        "Time since the last renewal that this machine made, or saw another one make.", health: "leaseAge")
     fileprivate static let sessions = Metric(
         .gauge, "holdfast_relay_lease_sessions", "Sessions that another machine would continue.",
         health: "leaseSessions")
     fileprivate static let leasesTaken = Metric(
-        .counter, "holdfast_relay_leases_taken_total", "How often this machine took the lease.", health: "leasesTaken")
+        .counter, "holdfast_relay_leases_taken_total", "Times that this machine took the lease.", health: "leasesTaken")
     fileprivate static let leasesLost = Metric(
-        .counter, "holdfast_relay_leases_lost_total", "How often this machine lost the lease while it held it.",
+        .counter, "holdfast_relay_leases_lost_total", "Times that this machine lost the lease while it held it.",
         health: "leasesLost")
     fileprivate static let unreadable = Metric(
         .counter, "holdfast_relay_unreadable_messages_total",
         "Messages of NATS that could not be read, and were dropped.")
 }
 
-/// What it counts, for those who watch it.
+/// The metrics of the relay.
 extension SendingEngine {
     func measure() {
         health.measure(.streams, core.streams.count)

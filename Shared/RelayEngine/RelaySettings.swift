@@ -3,7 +3,7 @@ import RelayCore
 package import ServiceKit
 import SystemPackage
 
-/// What relay reads besides `ServiceSettings`.
+/// The relay's settings in addition to `ServiceSettings`.
 package struct RelaySettings: SettingGroup {
     @Setting(
         "Send streams to this NATS server; may be repeated, for other servers of the same cluster.",
@@ -16,7 +16,7 @@ package struct RelaySettings: SettingGroup {
     var from: [NATSAddress] = []
 
     @Setting(
-        "Send streams as this site's, or serve those of this site alone.", valueName: "name",
+        "Send streams under this site's name, or serve only this site's streams.", valueName: "name",
         default: "this machine's name; all sites with --from")
     private var site: String?
 
@@ -26,40 +26,40 @@ package struct RelaySettings: SettingGroup {
     var natsStream = "holdfast"
 
     @Setting(
-        "Make the stream with copies on so many servers: 1, 3 or 5.", valueName: "count", accepting: { $0 > 0 },
+        "Make the stream with copies on this many servers: 1, 3 or 5.", valueName: "count", accepting: { $0 > 0 },
         otherwise: "1, 3 or 5")
     package var replicas = 3
 
-    @Setting("Make the stream with room for so many bytes; when it is full it refuses more.", default: "no limit")
+    @Setting("Make the stream with room for this many bytes; when it is full, it refuses more.", default: "no limit")
     var streamLimit: ByteCount?
 
-    @Setting("Make the stream so that it forgets what is older than this.", valueName: "time", default: "never")
+    @Setting("Make the stream so that it drops messages older than this.", valueName: "time", default: "never")
     var streamKeep: TimeSpan?
 
     @Setting(
-        "Make the stream so that it knows repeated messages for this long.", valueName: "time",
+        "Make the stream so that it recognises repeated messages for this long.", valueName: "time",
         accepting: { $0 >= .seconds(1) }, otherwise: "1s or more")
     var duplicateWindow = TimeSpan.seconds(3_600)
 
     @Setting(
-        "Continue with --from where a relay of this name left off; relays with the same name share what comes.",
+        "Continue with --from where a relay of this name left off; relays with the same name share the messages.",
         valueName: "name")
     private var consumer: String?
 
     let nats = NATSUserSettings()
 
-    @Setting(listeningTo: .sensorPublisher, "Subscribe with --to to this publisher; may be repeated.")
+    @Setting(listeningTo: .sensorPublisher, "With --to, subscribe to this publisher; may be repeated.")
     var subscribe: [Endpoint]
 
-    /// A segment of the spool more may be on the disk.
+    /// The disk use can exceed this by one segment of the spool.
     @Setting(
-        "Keep at most so many bytes on disk with --to while the servers are away.",
+        "With --to, keep at most this many bytes on disk while the servers are unreachable.",
         accepting: { $0.bytes > 0 },
         otherwise: "1 or more")
     var spoolLimit = ByteCount(bytes: 10_000_000_000)
 
     @Setting(
-        "Make what arrived durable, and send it, this often.", accepting: { $0 >= .milliseconds(10) },
+        "Commit received samples to disk, and send them, this often.", accepting: { $0 >= .milliseconds(10) },
         otherwise: "10ms or more")
     var commitInterval = TimeSpan.milliseconds(100)
 
@@ -84,33 +84,32 @@ package struct RelaySettings: SettingGroup {
         guard to.isEmpty != from.isEmpty else {
             throw ServiceError(
                 .badConfiguration,
-                "say where streams go or where they come from: --to nats://HOST at a site, or --from nats://HOST where they are recorded"
+                "no direction is given: pass --to nats://HOST at a site, or --from nats://HOST where streams are recorded"
             )
         }
         if let site, site.isEmpty { throw ServiceError(.badConfiguration, "site is empty: give the site a name") }
         guard !natsStream.isEmpty, !natsStream.contains(where: { ".*> \t\n/\\".contains($0) }) else {
             throw ServiceError(
                 .badConfiguration,
-                "nats-stream '\(natsStream)' is no name of a stream: it has no dots, blanks, *, > and /")
+                "nats-stream '\(natsStream)' is not a stream's name: write one without dots, blanks, *, > and /")
         }
         try nats.check(to + from, reading: reader, risk: "read along")
     }
 
-    /// The servers as people read them.
+    /// The server addresses, for display.
     var servers: String { (to + from).map(\.description).joined(separator: ", ") }
 
-    /// As which site streams are sent.
+    /// The site name under which streams are sent.
     var ownSite: String { site ?? HostName.current.flatMap { $0.isEmpty ? nil : $0 } ?? "site" }
 
-    /// Which site's streams are served; nil for all.
+    /// The site whose streams are served; nil for all.
     var servedSite: String? { site }
 
-    /// The name of the durable consumer: of a site its own.
+    /// The name of the durable consumer, different for each site.
     var consumerName: String {
         consumer ?? "relay" + (site.map { "-\($0.filter { $0.isLetter || $0.isNumber })" } ?? "")
     }
 
-    /// How the servers are connected to.
     func connection() throws(ServiceError) -> NATSSettings {
         var settings = NATSSettings(
             servers: (to + from).map(\.description), name: "holdfast relay\(to.isEmpty ? "" : " of \(ownSite)")")
@@ -126,11 +125,11 @@ package struct RelaySettings: SettingGroup {
     }
 }
 
-/// Who a relay is to NATS, and how it knows the servers.
+/// How a relay authenticates to NATS, and verifies the servers.
 package struct NATSUserSettings: SettingGroup {
     package static let title = "NATS"
 
-    @Setting("Be this user of NATS.", name: "nats-user", valueName: "name", default: "none")
+    @Setting("Log in to NATS as this user.", name: "nats-user", valueName: "name", default: "none")
     private var user: String?
 
     @Setting(
@@ -139,23 +138,23 @@ package struct NATSUserSettings: SettingGroup {
     private var passwordFile: FilePath?
 
     @Setting(
-        "Show NATS the JWT in this file, and prove it with the seed there, as nsc writes both.",
+        "Log in to NATS with the JWT and the seed in this file, as nsc writes them.",
         name: "nats-credentials",
         valueName: "file", default: "none")
     private var credentials: FilePath?
 
-    @Setting("Be the user of NATS with this public NKEY.", name: "nats-nkey", valueName: "key", default: "none")
+    @Setting("Log in to NATS as the user with this public NKEY.", name: "nats-nkey", valueName: "key", default: "none")
     private var nkey: String?
 
     @Setting("Prove the NKEY with the seed in this file.", name: "nats-seed", valueName: "file", default: "none")
     private var seed: FilePath?
 
     @Setting(
-        "Speak TLS with NATS, and trust the authorities in this file to have certified the servers.", name: "nats-ca",
+        "Use TLS with NATS, and trust the certificate authorities in this file.", name: "nats-ca",
         valueName: "file", default: "those of this machine")
     private var authorities: FilePath?
 
-    @Setting("Show NATS this certificate.", name: "nats-certificate", valueName: "file", default: "none")
+    @Setting("Present this certificate to NATS.", name: "nats-certificate", valueName: "file", default: "none")
     private var certificate: FilePath?
 
     @Setting("The certificate's private key.", name: "nats-key", valueName: "file", default: "none")
@@ -163,11 +162,10 @@ package struct NATSUserSettings: SettingGroup {
 
     package init() {}
 
-    /// Whether all servers must speak TLS.
     private var isEncrypted: Bool { authorities != nil }
 
-    /// Refuses what can't work, and servers on whose way others could interfere.
-    /// - Parameter risk: what those others could do.
+    /// Rejects settings that cannot work, and unencrypted connections that others could read or change.
+    /// - Parameter risk: what an attacker could do, for the error message.
     package func check(
         _ servers: [NATSAddress], reading reader: ConfigurationReader, risk: String
     ) throws(ServiceError) {
@@ -176,7 +174,7 @@ package struct NATSUserSettings: SettingGroup {
         {
             throw ServiceError(
                 .badConfiguration,
-                "\(server) is on another machine, and everybody on the way could \(risk): write tls://, or pass --insecure if the "
+                "\(server) is on another machine, and anybody on the way could \(risk): write tls://, or pass --insecure if the "
                     + "network is private")
         }
         let pairs: [(String, Bool, String, Bool)] = [
@@ -191,8 +189,8 @@ package struct NATSUserSettings: SettingGroup {
         _ = try password()
     }
 
-    /// Adds who this relay is to the settings of a connection.
-    /// - Throws: `ServiceError` for a password that can't be read.
+    /// Adds the relay's credentials to the settings of a connection.
+    /// - Throws: `ServiceError` if the password cannot be read.
     package func fill(_ settings: inout NATSSettings) throws(ServiceError) {
         settings.user = user
         settings.password = try password()

@@ -3,8 +3,9 @@ import Runtime
 package import ServiceKit
 
 extension RunningService {
-    /// A relay: to servers of NATS, or from them.
-    /// - Throws: `ServiceError` if the data directory is another relay's or can't be read, or for credentials that can't be used.
+    /// A relay that sends to NATS servers or serves from them.
+    /// - Throws: `ServiceError` if another relay uses the data directory, the directory cannot be read, or the credentials are
+    ///   unusable.
     package static func relay(_ settings: RelaySettings, on host: ServiceHost) async throws -> RunningService {
         if settings.to.isEmpty {
             let engine = try await ServingEngine(settings: settings, host: host)
@@ -21,8 +22,8 @@ extension RunningService {
 }
 
 extension Endpoint {
-    /// What descriptions name as the endpoint of a socket: if it listens on all addresses, the loopback interface. Whoever hears that
-    /// from another machine asks at the address that it comes from.
+    /// The endpoint that descriptions name for a socket: if it listens on all addresses, the loopback interface. Receivers on
+    /// another machine replace it with the address from which the description comes.
     fileprivate static func reachable(_ listening: String) -> String {
         guard let endpoint = try? Endpoint(typed: listening), endpoint.transport == .tcp, let port = endpoint.port,
             endpoint.isWildcard

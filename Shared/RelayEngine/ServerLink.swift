@@ -4,24 +4,23 @@ import ServiceKit
 import Synchronization
 import ZeroMQ
 
-/// A connection to NATS, and what its library says of it on threads of its own: it waits here until the engine takes it.
+/// A connection to NATS that collects the reports of the library's threads until the engine takes them.
 ///
-/// An engine asks here whether there is a connection, and never the library: that keeps its lock as long as it tries to connect, which
-/// is seconds for each server that does not answer.
+/// An engine checks the connection here, never in the library: while connecting, the library holds its lock for seconds for each
+/// unresponsive server.
 ///
-/// Bounded: acknowledgements by the messages under way, which the core bounds.
+/// Bounded: the core limits the messages under way, and so the acknowledgements.
 final class ServerLink: Sendable {
     private let waiting = Mutex<[NATSConnection.PublishResult]>([])
-    /// nil until the library has said it.
+    /// nil before the library's first report.
     private let connected = Mutex<Bool?>(nil)
-    /// Is told that there is something to take.
+    /// Signals that something can be taken.
     private let news = Wake<Void>()
-    /// Is told that the library will not connect any more.
+    /// Signals that the library has stopped reconnecting.
     private let loss = Wake<Void>()
 
-    /// Connects.
-    /// - Parameter thread: where that may wait for servers.
-    /// - Throws: `ServiceError` for settings that NATS can't use.
+    /// - Parameter thread: a thread that may block while the servers reply.
+    /// - Throws: `ServiceError` if NATS cannot use the settings.
     func connect<Content>(
         _ settings: NATSSettings, on thread: OwnThread<Content>
     ) async throws(ServiceError) -> NATSConnection {
@@ -55,21 +54,21 @@ final class ServerLink: Sendable {
 
     var isConnected: Bool { connected.withLock { $0 ?? false } }
 
-    /// Calls a closure whenever there is something to take, until the task is cancelled.
-    /// - Parameter thread: that of the actor that waits.
+    /// Calls a closure whenever something can be taken, until the task is cancelled.
+    /// - Parameter thread: the thread of the waiting actor.
     func forEachNews(on thread: SocketThread, _ take: () async -> Void) async throws {
         while await news.next(on: thread) != nil { await take() }
         throw CancellationError()
     }
 
-    /// Calls a closure whenever the library gave the connection up, until the task is cancelled.
-    /// - Parameter thread: that of the actor that waits.
+    /// Calls a closure whenever the library gave up the connection, until the task is cancelled.
+    /// - Parameter thread: the thread of the waiting actor.
     func forEachLoss(on thread: SocketThread, _ connect: () async throws -> Void) async throws {
         while await loss.next(on: thread) != nil { try await connect() }
         throw CancellationError()
     }
 
-    /// What became of messages since the last time.
+    /// The results of messages since the last call.
     func take() -> [NATSConnection.PublishResult] {
         waiting.withLock { waiting in
             defer { waiting = [] }

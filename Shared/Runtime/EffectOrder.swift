@@ -1,14 +1,14 @@
-/// How the effects of a queue are carried out.
+/// The order in which a queue's effects are carried out.
 package enum EffectOrder: Sendable {
     /// One after the other.
     case inTurn
-    /// Each in a task of its own. The core bounds how many there are.
+    /// Each in a task of its own. The core bounds their number.
     case atOnce
-    /// One after the other, and the last of those that wait alone: for effects that repeat what they say.
+    /// One after the other, and of the waiting ones only the last: for effects that replace earlier ones.
     case newestOnly
 }
 
-/// Names the queues of an engine. Effects that take time go into a queue for their kind.
+/// The names of an engine's queues. Effects that take time go into a queue for their kind.
 package protocol EffectQueueName: RawRepresentable<Int>, CaseIterable, Sendable {
     var order: EffectOrder { get }
 }

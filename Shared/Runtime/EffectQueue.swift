@@ -1,16 +1,16 @@
 import DequeModule
 import ZeroMQ
 
-/// Effects of one kind that wait until they are carried out. Belongs to the engine's thread.
+/// Effects of one kind that wait to be carried out. Belongs to the engine's thread.
 ///
-/// Has no bound of its own: a core emits the next effect of a kind when it was told the result of the last one, or one for each
+/// It has no bound of its own: a core emits the next effect of a kind only after the result of the last one, or one for each
 /// stream.
 final class EffectQueue<Effect> {
     private let order: EffectOrder
     private var effects: Deque<Effect> = []
-    /// How many were added since `takeAdded`.
+    /// The number of effects added since `takeAdded`.
     private var addedCount = 0
-    /// Is told that there is something to do.
+    /// Told that there is an effect to carry out.
     let added = Wake<Void>()
 
     init(_ order: EffectOrder) { self.order = order }

@@ -3,14 +3,14 @@ import ServiceKit
 import ZeroMQ
 
 extension Engine {
-    /// How long is done what is due before requests and messages have their turn: to give way costs two switches of threads.
+    /// How long due work runs before requests and messages have their turn, in nanoseconds: yielding costs two thread switches.
     @inlinable static var longestTurn: Int64 { 2_000_000 }
     @inlinable static var measureInterval: Int64 { 1_000_000_000 }
 
-    /// Runs until the program is told to stop: wakes the core in time, carries out what is queued, and publishes events.
+    /// Runs until the program shuts down: wakes the core in time, carries out queued effects, and publishes events.
     /// - Parameters:
-    ///   - parts: what else runs meanwhile, each until it is cancelled.
-    ///   - finish: what is still to be done when the program is told to stop.
+    ///   - parts: further parts, each of which runs until it is cancelled.
+    ///   - finish: runs when the program begins to shut down.
     @inlinable package nonisolated func serve(
         _ parts: (@Sendable () async throws -> Void)..., finish: @escaping @Sendable () async -> Void = {}
     ) async throws {
@@ -27,7 +27,7 @@ extension Engine {
 
     // MARK: Time
 
-    /// Does what is due by time.
+    /// Wakes the core when its deadline has come.
     @inlinable func keepTime() async throws {
         while true {
             runtime.wakeTime = min(core.nextDeadline, runtime.waits.nextDeadline)
@@ -37,7 +37,7 @@ extension Engine {
                 try Task.checkCancellation()
                 await Task.yield()
             }
-            // Nobody needs to wake it meanwhile.
+            // While awake, the engine needs no wake-up.
             runtime.wakeTime = .min
             takeTurn()
         }
@@ -59,7 +59,6 @@ extension Engine {
 
     // MARK: Queues
 
-    /// Carries out the effects of a queue.
     @usableFromInline func work(on name: Queue) async throws {
         let queue = runtime.queue(name)
         if name.order == .atOnce {
@@ -77,7 +76,7 @@ extension Engine {
         throw CancellationError()
     }
 
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was an effect.
     @discardableResult
     private func carryOutNext(of name: Queue) async throws -> Bool {
         guard let effect = runtime.queue(name).next() else { return false }

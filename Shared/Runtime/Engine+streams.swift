@@ -3,9 +3,9 @@ package import Messages
 package import ServiceKit
 package import ZeroMQ
 
-/// What all engines do that listen to publishers.
+/// Functions of all engines that subscribe to publishers.
 extension Engine where Core: ListeningCore {
-    /// Hands over what was received from publishers, and notes where each described stream comes from. Call `perform` next.
+    /// Passes received events to the core, and records the sender's address of each description. Call `perform` next.
     @inlinable package func takeEvents(in batch: MessageBatch, of publishers: Publishers, at now: Moment) {
         forEachEvent(in: batch) { frames, messages, message in
             let description = try core.take(frames, at: now)
@@ -16,7 +16,7 @@ extension Engine where Core: ListeningCore {
     }
 }
 
-/// A stream of an engine's core, as its missing samples are replayed.
+/// A stream of an engine's core, whose missing samples are replayed.
 package struct EngineStream<Owner: Engine>: RecoveringStream where Owner.Core: RecoveringCore {
     private let engine: Owner
     private let name: StreamName

@@ -6,35 +6,34 @@ package import ServiceKit
 package import ServiceLifecycle
 package import ZeroMQ
 
-/// Runs a core for real: tells it what happens and when, and carries out its effects.
+/// Runs a core in real time: passes events with their time to it, and carries out its effects.
 ///
-/// An actor on a thread of its own. Whatever calls the core calls `perform` next. The runtime has the threads, clocks, sleeps,
-/// tasks and queues; an engine says how each effect is carried out, and answers requests.
+/// An actor on a thread of its own. Each call of the core must be followed by `perform`. The runtime has the threads, clocks,
+/// sleeps, tasks and queues; an engine determines how each effect is carried out, and answers requests.
 package protocol Engine: Actor, Service {
     associatedtype Core: ProgramCore
     associatedtype Queue: EffectQueueName = NoQueue
 
-    /// What `unownedExecutor` must be of.
+    /// The thread of `unownedExecutor`.
     nonisolated var thread: SocketThread { get }
     var core: Core { get }
     var runtime: Runtime<Core.Effect, Queue> { get }
 
-    /// This moment.
     var now: Moment { get }
 
-    /// Which queue an effect waits in; nil if it is carried out at once.
+    /// The queue that an effect waits in; nil if it is carried out at once.
     static func queue(of effect: Core.Effect) -> Queue?
 
-    /// Carries out an effect that needs no queue. What it publishes, it adds to the runtime's `outgoing`.
+    /// Carries out an effect without a queue. Messages to publish are added to the runtime's `outgoing`.
     func carryOut(_ effect: Core.Effect)
 
-    /// Carries out an effect from its queue, and tells the core the result.
+    /// Carries out an effect from its queue, and passes the result to the core.
     func carryOutQueued(_ effect: Core.Effect) async throws
 
-    /// Brings what is counted to health, which `/metrics` reads too. Called once a second at most, and before each page.
+    /// Copies counts to health, which `/metrics` reads too. Called at most once a second, and before each page.
     func measure()
 
-    /// What is counted only when somebody asks: what needs a look at the disk, or at each stream.
+    /// Counts that are computed only on demand, because they read the disk or visit each stream.
     var metrics: MetricsPage { get }
 }
 
@@ -45,7 +44,7 @@ extension Engine {
 
     package var logger: Logger { runtime.logger }
 
-    /// This machine's clocks, for what works beside the engine.
+    /// This machine's clocks, for code that works beside the engine.
     package static var clock: @Sendable () -> Moment { { Runtime<Core.Effect, Queue>.now } }
 
     /// A clock that continues while the machine sleeps, in nanoseconds.
@@ -63,7 +62,8 @@ extension Engine {
 
     // MARK: Effects
 
-    /// Carries out the effects, or puts them into their queues, and publishes what they added to `outgoing`. Call it after every call of the core that changes something.
+    /// Carries out the effects, or puts them into their queues, and publishes the messages that they added to `outgoing`. Call
+    /// it after every call of the core that changes something.
     @inlinable package func perform() {
         carryOutEffects()
         runtime.publishOutgoing()
@@ -71,9 +71,9 @@ extension Engine {
         runtime.wake(before: core.nextDeadline)
     }
 
-    /// Does the part of `perform` that each step of a turn needs.
+    /// The part of `perform` that each step of a turn needs.
     package func carryOutEffects() {
-        // Carrying out an effect may end up here again.
+        // Carrying out an effect may call this function again.
         var effects: [Core.Effect] = []
         swap(&effects, &runtime.effects)
         while core.takeEffects(into: &effects) {
@@ -86,7 +86,7 @@ extension Engine {
         swap(&effects, &runtime.effects)
     }
 
-    /// Carries out the effects one after the other, those with a queue too: before the engine runs.
+    /// Carries out all effects one after the other, including those with a queue, before the engine runs.
     package func performInTurn() async throws {
         runtime.isStarting = true
         defer { runtime.isStarting = false }
@@ -101,7 +101,7 @@ extension Engine {
         runtime.publishOutgoing()
     }
 
-    /// Returns when all events so far were published: before something is done that would leave no trace of them.
+    /// Returns once all events so far are published: for use before an action that would delete the data they report.
     package func publishAll() async {
         // Before the engine runs, events are published at once.
         if !runtime.isStarting { await outbox.drain() }
@@ -113,8 +113,8 @@ extension Engine {
 
     // MARK: Messages
 
-    /// Hands over the frames of each message. One that the body can't read is counted and dropped.
-    /// - Parameter body: is given the frames, and where the message stands in the batch.
+    /// Passes the frames of each message to `body`. A message for which it throws is counted and dropped.
+    /// - Parameter body: receives the frames, and the message's index in the batch.
     @inlinable package func forEachEvent(
         in batch: MessageBatch, _ body: (EventFrames, UnsafeMessages, Int) throws -> Void
     ) {
@@ -131,8 +131,9 @@ extension Engine {
 
     // MARK: Waiting
 
-    /// Returns when something is so, or at a time on the monotonic clock. Whatever can make it so is followed by `perform`.
-    /// - Parameter group: whose tasks wait together for the same thing, until the deadline of the first.
+    /// Returns when a condition holds, or at a time on the monotonic clock. Everything that can change the condition is
+    /// followed by `perform`.
+    /// - Parameter group: tasks of the same group wait together for the same condition, until the deadline of the first.
     package func wait(
         until deadline: Int64 = .max, together group: AnyHashable? = nil, for isSo: @escaping () -> Bool
     ) async throws {

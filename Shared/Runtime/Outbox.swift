@@ -4,15 +4,15 @@ import Messages
 import ServiceKit
 import ZeroMQ
 
-/// Publishes the events of an engine in their order, not on the engine's thread: the end of a session of a thousand streams
-/// announces a thousand files, and no sample may wait for that.
+/// Publishes an engine's events in order, but not on the engine's thread: the end of a session of a thousand streams announces
+/// a thousand files, and samples must not wait for that.
 ///
-/// Has no bound of its own: a core emits an event for each thing that it was told, and does not wait for its subscribers.
+/// It has no bound of its own: a core emits an event for each input, and does not wait for its subscribers.
 @usableFromInline
 struct Outbox: Sendable {
     private enum Item: Sendable {
         case event(any Event)
-        /// Everything before it was published.
+        /// Finished once everything before it is published.
         case mark(AsyncStream<Void>.Continuation)
     }
 
@@ -21,7 +21,7 @@ struct Outbox: Sendable {
     private let items: AsyncStream<Item>
     private let continuation: AsyncStream<Item>.Continuation
 
-    /// - Parameter publisher: nil if nobody is told.
+    /// - Parameter publisher: nil to publish nothing.
     init(_ publisher: EventPublisher?, logger: Logger) {
         self.publisher = publisher
         self.logger = logger
@@ -30,7 +30,7 @@ struct Outbox: Sendable {
 
     func add(_ event: any Event) { if publisher != nil { continuation.yield(.event(event)) } }
 
-    /// Publishes an event now. One that can't be sent is logged: what it says is on disk too.
+    /// Publishes an event at once. A failure is only logged, because the event's contents are also on disk.
     func publish(_ event: any Event) {
         do {
             try publisher?.publish(event)
@@ -39,10 +39,10 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Publishes messages that are encoded already, now.
+    /// Publishes encoded messages at once.
     func publish(_ messages: MessageBatch) throws { try publisher?.publish(messages) }
 
-    /// Publishes, until the task is cancelled.
+    /// Publishes queued events until the task is cancelled.
     @usableFromInline func run() async throws {
         for await item in items {
             switch item {
@@ -53,7 +53,7 @@ struct Outbox: Sendable {
         throw CancellationError()
     }
 
-    /// Returns when all events so far were published, or `run` has ended, or this task is cancelled.
+    /// Returns once all events so far are published, `run` has ended, or this task is cancelled.
     @usableFromInline func drain() async {
         let (drained, waiting) = AsyncStream.makeStream(of: Void.self)
         if case .terminated = continuation.yield(.mark(waiting)) { return }

@@ -1,6 +1,6 @@
 package import ZeroMQ
 
-/// Confines something that waits for the disk, or computes for long, to a thread of its own.
+/// Confines a value that waits for the disk, or computes for long, to a thread of its own.
 package actor OwnThread<Content> {
     private let content: Content
     private let thread: SocketThread
@@ -19,7 +19,7 @@ package actor OwnThread<Content> {
         try body(content)
     }
 
-    /// - Returns: why it failed; nil if it did not.
+    /// - Returns: the error of `body`; nil if it succeeds.
     package func attempt<Failure>(_ body: @Sendable (Content) throws(Failure) -> Void) -> Failure? {
         do throws(Failure) {
             try body(content)

@@ -4,7 +4,7 @@ package import Metrics
 package import ServiceKit
 
 extension RunningService {
-    /// A program that is an engine.
+    /// Creates a program's service from its engine.
     package init(_ engine: some Engine, router: RequestRouter, listener: Listener? = nil) async {
         let loss = await engine.loss
         self.init(
@@ -17,7 +17,7 @@ extension RunningService {
             parts: { _ in [engine] })
     }
 
-    /// Opens what a program keeps in its data directory, such as when its engine is made.
+    /// Opens a program's files in its data directory, for example while creating its engine.
     /// - Throws: `ServiceError` if another program uses the directory (bad configuration), or it can't be read or written.
     package static func opening<Opened>(_ open: () async throws -> Opened) async throws -> Opened {
         do {
@@ -31,7 +31,7 @@ extension RunningService {
 extension Engine {
     fileprivate var loss: LossFlag { runtime.loss }
 
-    /// What is counted only when somebody asks. Health has the rest then, as it is now.
+    /// The counts that are computed only on demand. This also updates those in health.
     package var page: MetricsPage {
         measure()
         return metrics

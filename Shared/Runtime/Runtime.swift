@@ -4,24 +4,23 @@ package import Messages
 package import ServiceKit
 package import ZeroMQ
 
-/// What an engine runs its core with: queues of effects, waits, the next deadline, and where notices go. Belongs to the
-/// engine's thread.
+/// The state that an engine runs its core with: queues of effects, waiting tasks, the next deadline, and the outlets for
+/// notices. Belongs to the engine's thread.
 package final class Runtime<Effect, Queue: EffectQueueName> {
-    /// How long health reports that something could not be published.
+    /// How long health reports a failure to publish.
     private static var failureLife: Duration { .seconds(60) }
 
     package let health: Health
     package let logger: Logger
-    /// Raised if something was lost in this run.
     package let loss = LossFlag()
     @usableFromInline let outbox: Outbox
-    /// What the effects of a turn publish, sent together: sending each message alone would wake the sending thread each time.
+    /// Messages that a turn's effects publish, sent together: sending each one alone would wake the sending thread each time.
     package var outgoing = MessageBatch()
-    /// Whether effects are carried out before the engine runs: nobody is kept waiting then, and nothing is put off.
+    /// Whether effects are carried out before the engine runs: nothing waits for the thread then, so nothing is deferred.
     var isStarting = false
     package var malformed: MalformedMessages
 
-    /// Effects that are being carried out: used again and again, so that little memory is asked for.
+    /// The effects that are being carried out; reused to save allocations.
     package var effects: [Effect] = []
     private let queues = Queue.allCases.map { EffectQueue<Effect>($0.order) }
 
@@ -29,10 +28,10 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     /// When the engine wakes by itself, on the monotonic clock; `.min` while it is awake.
     package var wakeTime = Int64.min
     @usableFromInline let interruption = Interruption()
-    /// When the engine's counts were last brought to health, on the monotonic clock.
+    /// When the engine's counts were last copied to health, on the monotonic clock.
     @usableFromInline var measuredAt = Int64.min
 
-    /// - Parameter events: nil if no other program is told anything.
+    /// - Parameter events: nil if nothing is published.
     package init(events: EventPublisher?, health: Health, logger: Logger) {
         self.health = health
         self.logger = logger
@@ -44,15 +43,15 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
         self.init(events: host.publisher, health: host.health, logger: host.logger)
     }
 
-    /// This moment, on both of this machine's clocks.
+    /// The current moment, on both of this machine's clocks.
     package var now: Moment { Self.now }
 
     static var now: Moment { .now }
 
-    /// The same, on the monotonic clock alone.
+    /// The current time, on the monotonic clock alone.
     package var monotonic: Int64 { MonotonicClock.now }
 
-    /// The same, as a date alone.
+    /// The current time, on the wall clock alone.
     package var date: WallTime { .now }
 
     package func tell(_ notice: Notice) {
@@ -67,7 +66,7 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
         }
     }
 
-    /// Publishes what is in `outgoing`.
+    /// Publishes the messages in `outgoing`.
     @usableFromInline func publishOutgoing() {
         guard !outgoing.isEmpty else { return }
         do {
@@ -85,7 +84,7 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
 
     func queue(_ name: Queue) -> EffectQueue<Effect> { queues[name.rawValue] }
 
-    /// Ends the waits that are over.
+    /// Ends the waits whose condition holds or whose deadline has passed.
     package func resumeWaits() {
         if !waits.isEmpty { waits.resume(at: MonotonicClock.now) }
     }

@@ -1,15 +1,16 @@
 import ZeroMQ
 
-/// Tasks of an engine that wait until its core says so: for a commit, or for the end of a session. Belongs to the engine's thread.
+/// Tasks of an engine that wait for a condition of its core, such as a commit or the end of a session. Belongs to the engine's
+/// thread.
 @usableFromInline
 struct WaitList {
     private struct Wait {
-        /// Whose tasks may wait together.
+        /// Identifies tasks that wait together.
         let group: AnyHashable?
         /// On the monotonic clock.
         let deadline: Int64
         let isOver: () -> Bool
-        /// Telling one ends the wait of its task.
+        /// Each ends the wait of its task.
         var tasks: [Wake<Void>]
     }
 
@@ -17,15 +18,15 @@ struct WaitList {
 
     var isEmpty: Bool { waits.isEmpty }
 
-    /// When `resume` must be called at the latest, on the monotonic clock.
+    /// The latest time for the next call of `resume`, on the monotonic clock.
     @usableFromInline var nextDeadline: Int64 { waits.reduce(.max) { min($0, $1.deadline) } }
 
-    /// Adds a task that waits.
+    /// Adds a waiting task.
     /// - Parameters:
-    ///   - deadline: on the monotonic clock; the wait is over then.
-    ///   - group: whose tasks wait together for the same thing, until the deadline of the first: thousands of waits would each
-    ///     be looked at with every batch that arrives.
-    /// - Returns: what is told when the wait is over.
+    ///   - deadline: the end of the wait, on the monotonic clock.
+    ///   - group: tasks of the same group wait together for the same condition, until the deadline of the first: otherwise
+    ///     thousands of conditions would be checked with every batch that arrives.
+    /// - Returns: a `Wake` that is told when the wait is over.
     mutating func add(
         until deadline: Int64, group: AnyHashable?, for isOver: @escaping () -> Bool
     ) -> Wake<Void> {

@@ -1,40 +1,39 @@
 import Messages
 
-/// Conversions between the seconds that people, files and the wire have, and the integer nanoseconds that time is counted in here.
+/// Converts between the seconds of people, files and messages, and the integer nanoseconds used in this program.
 package enum Nanoseconds {
-    /// The furthest time from zero that is taken, in nanoseconds (126 years): sums of two such times cannot overflow.
+    /// The largest accepted distance of a time from zero, in nanoseconds (126 years): the sum of two such times cannot overflow.
     package static let limit: Int64 = 4_000_000_000_000_000_000
 
-    /// Nanoseconds in a second.
     package static let perSecond: Int64 = 1_000_000_000
 
-    /// From here on a time is in nanoseconds since 1970 (in March 1973), as no time in seconds can be.
+    /// Times of at least this (March 1973) are in nanoseconds since 1970; no time in seconds is so large.
     private static let firstSince1970 = 1e17
 
-    /// A time as tables and objects have it, in seconds or in nanoseconds since 1970, rounded to the nearest nanosecond; nil if
-    /// it is not a number or beyond `limit`.
+    /// A time in a table or an object, in seconds or in nanoseconds since 1970, rounded to the nearest nanosecond; nil if it is
+    /// not a number or beyond `limit`.
     package static func from(time: Double) -> Int64? {
         isSince1970(time) ? from(nanoseconds: time) : from(seconds: time)
     }
 
-    /// Whether a time is in nanoseconds since 1970, not in seconds.
+    /// Whether a time is in nanoseconds since 1970, rather than in seconds.
     static func isSince1970(_ time: Double) -> Bool { time >= firstSince1970 }
 
-    /// A time as its digits stand in a table or an object, in seconds or in nanoseconds since 1970, rounded once: a `Double` has
-    /// steps of 256 ns in nanoseconds since 1970. Nil if it is not a number or beyond `limit`.
+    /// A time as written in a table or an object, in seconds or in nanoseconds since 1970, rounded once: the steps of a `Double`
+    /// are 256 ns for nanoseconds since 1970. Nil if it is not a number or beyond `limit`.
     package static func from(text: UnsafeRawBufferPointer) -> Int64? {
         guard let decimal = Decimal(text) else { return DecimalParser.parse(text).flatMap(from(time:)) }
         return decimal.isSince1970 ? decimal.scaled(by: 0) : decimal.scaled(by: 9)
     }
 
-    /// The digits of a number, without an exponent.
+    /// A decimal number without an exponent.
     private struct Decimal {
         private var isNegative = false
         private var digits: Int64 = 0
-        /// How many of them stand behind the point.
+        /// How many of the digits are after the decimal point.
         private var places = 0
 
-        /// Nil for what has an exponent, more digits than a whole number holds, or is no number.
+        /// Nil for a number with an exponent or with more digits than an `Int64` holds, and for any other text.
         init?(_ text: UnsafeRawBufferPointer) {
             var rest = text[...]
             if rest.first == UInt8(ascii: "-") {
@@ -62,11 +61,11 @@ package enum Nanoseconds {
 
         /// Whether it is in nanoseconds.
         var isSince1970: Bool {
-            // With a point it would have more digits than there is room for.
+            // With a decimal point it would have too many digits.
             !isNegative && places == 0 && digits >= 100_000_000_000_000_000
         }
 
-        /// The nearest whole number after a multiplication by a power of ten; nil beyond `limit`.
+        /// The nearest whole number after multiplication by a power of ten; nil beyond `limit`.
         func scaled(by power: Int) -> Int64? {
             var number = digits
             for _ in 0..<max(0, power - places) {
@@ -95,7 +94,7 @@ package enum Nanoseconds {
         return Int64(nanoseconds.rounded())
     }
 
-    /// The seconds as they go on the wire: correctly rounded, so that their shortest digits are those of the nanoseconds.
+    /// The seconds for messages: correctly rounded, so that their shortest decimal form has the digits of the nanoseconds.
     package static func seconds(_ nanoseconds: Int64) -> Double {
         Double(nanoseconds) / 1e9
     }

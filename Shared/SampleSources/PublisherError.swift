@@ -1,10 +1,10 @@
 package import TextInput
 
-/// What went wrong in a source, a specification or a sampler, in words for the person who has to fix it.
+/// An error of a source, a specification or a sampler, in words for the person who has to fix it.
 ///
-/// `code` is for programs (its raw value is the `reason` word of an error reply), `message` says what failed, with what, and what to do.
+/// `code` is for programs: its raw value is the `reason` in an error reply. `message` has the failure, its value and the remedy.
 package struct PublisherError: Error, Hashable, CustomStringConvertible {
-    /// The kind of failure. An open set: more may be added.
+    /// The kind of failure. More kinds may be added.
     package struct Code: Hashable, Sendable, RawRepresentable {
         package let rawValue: String
 
@@ -12,21 +12,19 @@ package struct PublisherError: Error, Hashable, CustomStringConvertible {
             self.rawValue = rawValue
         }
 
-        /// A value that was asked for is not possible: a rate of zero, an unknown key, two streams of one name.
+        /// A requested value is impossible: a rate of zero, an unknown key, two streams of one name.
         package static let invalidParameter = Self(rawValue: "invalidParameter")
-        /// A file, a line or an item does not hold what it should.
+        /// The content of a file, a line or an item is wrong.
         package static let invalidInput = Self(rawValue: "invalidInput")
         /// A file could not be opened or read.
         package static let unreadable = Self(rawValue: "unreadable")
-        /// The stream's source is over and can't begin anew.
+        /// The stream's source has ended and cannot be restarted.
         package static let finished = Self(rawValue: "finished")
-        /// The stream is sampling already.
         package static let alreadyRunning = Self(rawValue: "alreadyRunning")
     }
 
-    /// The kind of failure.
     package let code: Code
-    /// A sentence for a person.
+    /// A sentence for people.
     package let message: String
 
     package init(_ code: Code, _ message: String) {

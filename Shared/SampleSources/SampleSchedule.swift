@@ -1,7 +1,7 @@
 /// The times of samples taken at a fixed rate.
 ///
-/// Each time is computed from the sample's index, never from the time before it, so that nothing adds up: after a day the
-/// error is what it was at the first sample, at most half a nanosecond.
+/// Each time is computed from the sample's index, never from the time before it, so that errors do not add up: after a day the
+/// error is still at most half a nanosecond.
 package struct SampleSchedule: Hashable, Sendable {
     /// Samples a second.
     package let rate: Double

@@ -1,10 +1,9 @@
 package import Messages
 
-/// Rows that a source gave, and whether there are more: what is sampled next, and when.
+/// Rows read from a source, with their times, and whether there are more.
 ///
-/// Made once and filled again and again, so that only the values need new memory: they go out with their batch.
+/// Allocated once and refilled, so that only the values need new memory: they leave with their batch.
 package struct SourceRows {
-    /// What comes after the rows.
     package enum End: Hashable, Sendable {
         case more
         /// There is no further sample.
@@ -15,7 +14,7 @@ package struct SourceRows {
 
     /// The rows one after the other, each a zero for the uptime and the values of the fields.
     package var values: [Double] = []
-    /// In a source of records the values of each row; a row of `values` has the uptime alone then.
+    /// The values of each row, in a source of records; a row of `values` then has the uptime alone.
     package var records = RecordValues()
     /// The time of each row in nanoseconds since the stream's start.
     package var times: [Int64] = []
@@ -23,7 +22,7 @@ package struct SourceRows {
 
     package init() {}
 
-    /// Forgets the rows, and makes room for others.
+    /// Removes the rows, and reserves room for others.
     mutating func reset(_ valueCount: Int) {
         values.removeAll()
         values.reserveCapacity(valueCount)

@@ -1,8 +1,7 @@
 package import Messages
 
-/// One stream of a device: where its samples come from and how they are published.
+/// One stream of a device: the source of its samples and how they are published.
 package struct StreamConfiguration: Hashable, Sendable {
-    /// Where samples come from.
     package enum Source: Hashable, Sendable {
         case signal(String)
         case points(String)
@@ -12,7 +11,7 @@ package struct StreamConfiguration: Hashable, Sendable {
         case iio(IIO)
         case lsl(LSL)
 
-        /// What its data are if nobody says otherwise. A program on standard input is taken for a sensor's.
+        /// The origin of the data unless it is stated. A program on standard input is assumed to read a sensor.
         fileprivate var origin: DataOrigin {
             switch self {
             case .signal: .simulated
@@ -21,10 +20,10 @@ package struct StreamConfiguration: Hashable, Sendable {
             }
         }
 
-        /// How late a sample's time may be, in nanoseconds, although none is lost.
+        /// How late a sample's time may be, in nanoseconds, without a loss.
         ///
-        /// The kernel stamps samples at their interrupt. In LSL often a program does, when it comes to it: a busy machine, or a
-        /// language that collects garbage, makes it late, and TCP loses nothing.
+        /// The kernel stamps samples at their interrupt. In LSL a program often does so later: a busy machine or a garbage
+        /// collector delays the stamp, and TCP loses nothing.
         package var tolerance: Int64 {
             switch self {
             case .lsl: 500_000_000
@@ -50,11 +49,11 @@ package struct StreamConfiguration: Hashable, Sendable {
 
     /// A device of Linux IIO.
     package struct IIO: Hashable, Sendable {
-        /// What its driver calls it, or `iio:device0`.
+        /// The driver's name for it, or `iio:device0`.
         package let name: String
         /// The trigger's name; nil for the device's own.
         package let trigger: String?
-        /// Where `sys` and `dev` are.
+        /// The directory that contains `sys` and `dev`.
         package let root: String
 
         package init(name: String, trigger: String? = nil, root: String = "/") {
@@ -66,9 +65,9 @@ package struct StreamConfiguration: Hashable, Sendable {
 
     /// An outlet of LSL.
     package struct LSL: Hashable, Sendable {
-        /// What must be true of it: `type='MoCap'`.
+        /// The predicate that it must satisfy: `type='MoCap'`.
         package let query: String
-        /// Hosts that are asked; none for all that multicast reaches, and this one.
+        /// The hosts to ask; if empty, all that multicast reaches, and this machine.
         package let hosts: [String]
 
         package init(query: String, hosts: [String] = []) {
@@ -77,13 +76,13 @@ package struct StreamConfiguration: Hashable, Sendable {
         }
     }
 
-    /// The name that makes a stream one of device motion.
+    /// The stream name that makes a stream one of device motion.
     package static let deviceMotion = "deviceMotion"
-    /// The rate of a signal for which none is given, in Hz.
+    /// The rate of a signal if none is given, in Hz.
     package static let defaultRate = 100.0
-    /// The largest batch.
+    /// The largest batch, in samples.
     package static let maximumBatch = 100_000
-    /// The largest batch that is chosen by itself.
+    /// The largest batch that is chosen by default, in samples.
     private static let largestDefaultBatch = 10_000
 
     package var device: String
@@ -97,13 +96,12 @@ package struct StreamConfiguration: Hashable, Sendable {
     package var isLooping: Bool
     package var isRebased: Bool
     package var conversion: AccelerationUnit?
-    /// The fields that were asked for; nil for those that the source's first sample has.
+    /// The requested fields; nil for those of the source's first sample.
     package var fields: [FieldChoice.Field]?
-    /// Whether its data are measured, replayed or simulated.
     package var origin: DataOrigin
 
-    /// - Parameter origin: nil for what the source says.
-    /// - Throws: `invalidParameter` saying which setting is not possible. No file is read.
+    /// - Parameter origin: nil for the source's default.
+    /// - Throws: `invalidParameter`, naming the setting that is impossible. No file is read.
     package init(
         device: String, stream: String, source: Source, rate: Double? = nil, batch: Int? = nil, unit: String? = nil,
         isPacked: Bool = false, speed: Double = 1, isLooping: Bool = false, isRebased: Bool = false,
@@ -125,10 +123,9 @@ package struct StreamConfiguration: Hashable, Sendable {
         try validate()
     }
 
-    /// The stream's full name.
     package var name: StreamName { StreamName(device: device, stream: stream) }
 
-    /// Whether samples come when they come: from standard input, a serial port, or a device.
+    /// Whether samples arrive at their own pace: from standard input, a serial port, or a device.
     package var isLive: Bool {
         switch source {
         case .stdin, .serial, .iio, .lsl: true
@@ -136,7 +133,7 @@ package struct StreamConfiguration: Hashable, Sendable {
         }
     }
 
-    /// Whether its lines come from standard input or a serial port, which only one stream can read.
+    /// Whether its lines come from standard input or a serial port; at most one stream may.
     package var isOfLines: Bool {
         switch source {
         case .stdin, .serial: true
@@ -149,17 +146,17 @@ package struct StreamConfiguration: Hashable, Sendable {
 
     /// Opens the source; nil for a live one.
     ///
-    /// - Throws: `PublisherError` saying what is wrong with the file or the signal.
+    /// - Throws: `PublisherError` for a problem with the file or the signal.
     package func openSource() throws(PublisherError) -> (any SampleSource)? {
         guard let source = try openUnshaped() else { return nil }
-        // Records have the shape already.
+        // Records have the right shape already.
         return isMotion && source.types == nil && source.fields != DeviceMotion.fields
             ? try DeviceMotionSource(source) : source
     }
 
-    /// Reads the source from its beginning to its end, as far as it has one.
+    /// Opens the source, and reads a replayed file to its end.
     ///
-    /// - Throws: `PublisherError` naming the first line that can't be read.
+    /// - Throws: `PublisherError`, naming the first unreadable line.
     package func checkSource() throws(PublisherError) {
         _ = try openSource()
         if case .replay = source { _ = try (try openUnshaped() as? ReplaySource)?.validate() }
@@ -181,12 +178,12 @@ package struct StreamConfiguration: Hashable, Sendable {
         }
     }
 
-    /// Which fields of a file, or of standard input, are published.
+    /// The fields of a file, or of standard input, that are published.
     package var choice: FieldChoice {
         FieldChoice(fields: fields, isNumeric: isPacked || conversion != nil, isMotion: isMotion)
     }
 
-    /// The number of samples in a message: as asked for, or as many as come in a hundredth of a second.
+    /// The number of samples in a message: as configured, or those of 10 ms.
     package func batchSize(rate: Double?) -> Int {
         if let batch { return batch }
         let perMessage = (rate ?? 0) * speed / 100
@@ -261,7 +258,7 @@ package struct StreamConfiguration: Hashable, Sendable {
         }
     }
 
-    /// - Throws: `invalidParameter` for a unit that is empty or long.
+    /// - Throws: `invalidParameter` for a unit that is empty or longer than 32 bytes.
     static func validate(unit: String?) throws(PublisherError) {
         if let unit, unit.isEmpty || unit.utf8.count > 32 {
             throw PublisherError(.invalidParameter, "unit: give 1 to 32 characters, as \"g\" or \"m/s2\"")

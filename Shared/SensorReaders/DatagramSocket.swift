@@ -1,23 +1,22 @@
 import Glibc
 package import SystemPackage
 
-/// A socket that takes datagrams.
+/// A socket that receives datagrams.
 package final class DatagramSocket: Sendable {
-    /// The largest datagram that there is over IPv4, and a byte.
+    /// The size of the largest IPv4 datagram, and one byte more.
     private static let largest = 65_508
-    /// What the system is asked to keep of datagrams until they are read, in bytes; it gives what `net.core.rmem_max` allows.
+    /// The requested receive buffer in bytes; the kernel limits it to `net.core.rmem_max`.
     private static let kept: Int32 = 8 << 20
-    /// SO_RXQ_OVFL of asm-generic/socket.h: each datagram says how many were thrown away before it.
+    /// SO_RXQ_OVFL of asm-generic/socket.h: each datagram has the number of datagrams dropped before it.
     private static let overflow: Int32 = 40
 
     package let descriptor: Int32
-    /// The port that it has.
     package let port: UInt16
 
     /// - Parameters:
     ///   - host: a name or an address of this machine, or `*` for all its IPv4 addresses.
-    ///   - port: 0 for any that is free.
-    /// - Throws: what bind(2) says; `addressNotAvailable` if the host has no address.
+    ///   - port: 0 for any free port.
+    /// - Throws: the error of bind(2); `addressNotAvailable` if the host has no address.
     package init(host: String, port: UInt16) throws(Errno) {
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
@@ -47,7 +46,7 @@ package final class DatagramSocket: Sendable {
             close(descriptor)
             throw Errno(rawValue: result)
         }
-        // IPv4 and IPv6 keep the port in the same place.
+        // IPv4 and IPv6 addresses have the port in the same place.
         let port = withUnsafeBytes(of: bound) { $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self) }
         self.descriptor = descriptor
         self.port = UInt16(bigEndian: port)
@@ -55,17 +54,16 @@ package final class DatagramSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// What was received.
     package struct Received {
         package var bytes: [UInt8]
         /// The sender's address, without its port.
         package var source: String
-        /// Datagrams that the system threw away so far, if it says so.
+        /// The number of datagrams dropped by the kernel so far, if it reports one.
         package var dropped: Int?
     }
 
     /// The next datagram; nil if none waits.
-    /// - Throws: what recvmsg(2) says.
+    /// - Throws: the error of recvmsg(2).
     package func receive() throws(Errno) -> Received? {
         var from = sockaddr_storage()
         var control = [UInt8](repeating: 0, count: 64)
@@ -100,7 +98,7 @@ package final class DatagramSocket: Sendable {
             bytes: bytes, source: Self.text(of: &from), dropped: Self.dropped(control.prefix(controlLength)))
     }
 
-    /// Reads a control message as cmsg(3) has it: its length of 8 bytes, level and type of 4 bytes each, and the count.
+    /// Reads a control message as described in cmsg(3): its length of 8 bytes, level and type of 4 bytes each, and the count.
     private static func dropped(_ control: ArraySlice<UInt8>) -> Int? {
         control.withUnsafeBytes { bytes in
             guard bytes.count >= 20, bytes.loadUnaligned(fromByteOffset: 8, as: Int32.self) == SOL_SOCKET,

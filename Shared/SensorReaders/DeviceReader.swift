@@ -2,24 +2,24 @@ package import Messages
 package import PublisherCore
 package import SampleSources
 
-/// Reads a device that gives each sample a time, on a thread of its own: what waits for the device makes no other stream late.
+/// Reads a device that gives each sample a time, on a thread of its own: waiting for the device delays no other stream.
 package protocol DeviceReader: Actor {
-    /// Finds the device and hands over what it samples, until it is gone.
-    /// - Throws: `PublisherError` saying why there is nothing more, `CancellationError` when the program ends.
+    /// Finds the device and hands over its samples, until it is disconnected.
+    /// - Throws: `PublisherError` with the reason for the end, `CancellationError` when the program ends.
     func read(for stream: any DeviceStream) async throws
 }
 
-/// Where a device's samples go.
+/// The receiver of a device's samples.
 package protocol DeviceStream: Sendable {
-    /// Says what the device is, before its first samples.
+    /// Takes the device's properties, before its first samples.
     func connect(_ format: TimedInput.Format) async throws
 
-    /// Takes what the device sampled.
+    /// Takes samples of the device.
     /// - Parameters:
-    ///   - clock: of the samples' times.
-    ///   - shift: what is added to the samples' times to get those of the clock, in nanoseconds.
+    ///   - clock: the clock of the samples' times.
+    ///   - shift: nanoseconds to add to the samples' times to get those of the clock.
     func take(_ rows: PushedRows, on clock: Publication.DeviceClock, shiftedBy shift: Int64) async
 
-    /// Notes how far the device's clock is from ours.
+    /// Notes how far the device's clock is ahead of this machine's.
     func note(_ clock: RemoteClock) async
 }

@@ -4,7 +4,7 @@ package import SystemPackage
 
 /// A serial port whose device writes lines.
 package struct SerialPort: Sendable {
-    /// Bits a second that Linux has a name for.
+    /// The baud rates that Linux has constants for.
     private static let speeds: [Int: speed_t] = [
         1_200: speed_t(B1200), 2_400: speed_t(B2400), 4_800: speed_t(B4800), 9_600: speed_t(B9600),
         19_200: speed_t(B19200), 38_400: speed_t(B38400), 57_600: speed_t(B57600), 115_200: speed_t(B115200),
@@ -15,7 +15,7 @@ package struct SerialPort: Sendable {
     let path: String
     private let speed: speed_t
 
-    /// - Throws: `invalidParameter` for a speed that ports don't have.
+    /// - Throws: `invalidParameter` for an unsupported baud rate.
     package init(_ serial: StreamConfiguration.Serial) throws(PublisherError) {
         guard let speed = Self.speeds[serial.baud] else {
             let known = Self.speeds.keys.sorted().map(String.init).joined(separator: ", ")
@@ -25,7 +25,7 @@ package struct SerialPort: Sendable {
         path = serial.path
     }
 
-    /// Opens it, with bytes as they are and no waiting.
+    /// Opens it in raw mode, without blocking.
     package func open() throws(PublisherError) -> FileDescriptor {
         do {
             let file = try FileDescriptor.open(
@@ -53,7 +53,7 @@ package struct SerialPort: Sendable {
             switch error as? Errno {
             case .permissionDenied?: "add this program's user to the group that owns it, often dialout"
             case Errno(rawValue: ENOTTY)?: "give --serial a serial port, such as /dev/ttyUSB0"
-            default: "look whether the device is plugged in; it is opened again when it is back"
+            default: "check whether the device is plugged in; it is reopened when it is back"
             }
         return PublisherError(.unreadable, "\(path) \(what): \(error); \(advice)")
     }

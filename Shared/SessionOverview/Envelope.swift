@@ -1,7 +1,7 @@
-/// The least and the largest value of each field in each column of time: what a plot of a stream shows, however long it is.
+/// The minimum and maximum of each field in each time column: the data of a plot of a stream of any length.
 ///
-/// A pure value whose size does not grow with the stream: when there are too many columns, two become one. Time is in
-/// nanoseconds, since whenever.
+/// A pure value of bounded size: when there are too many columns, pairs are merged. Times are in nanoseconds since an arbitrary
+/// origin.
 package struct Envelope: Hashable, Sendable {
     /// A field's values in a column; both NaN if it has none.
     package struct Extremes: Hashable, Sendable {
@@ -15,9 +15,9 @@ package struct Envelope: Hashable, Sendable {
             self.most = most
         }
 
-        /// Takes a value in. NaN is none.
+        /// Includes a value. NaN is ignored.
         mutating func add(_ value: Double) {
-            // Nothing is less than NaN.
+            // Comparisons with NaN are false, so the first value replaces NaN.
             if !(least <= value), !value.isNaN { least = value }
             if !(most >= value), !value.isNaN { most = value }
         }
@@ -30,13 +30,13 @@ package struct Envelope: Hashable, Sendable {
         }
     }
 
-    /// Columns of a part of it.
+    /// Some of the columns, for a plot.
     package struct Part: Hashable, Sendable {
-        /// How wide a column is.
+        /// The width of a column, in nanoseconds.
         package var width: Int64
-        /// When the columns begin that have samples, in order.
+        /// The start times of the columns that have samples, in order.
         package var times: [Int64] = []
-        /// For each field, its values in these columns.
+        /// For each field, its extremes in these columns.
         package var fields: [[Extremes]]
     }
 
@@ -44,7 +44,7 @@ package struct Envelope: Hashable, Sendable {
 
     private let fieldCount: Int
     private let maximumColumns: Int
-    /// How wide a column is.
+    /// The width of a column, in nanoseconds.
     package private(set) var width = firstWidth
     /// When the first column begins.
     private var start: Int64?
@@ -53,25 +53,24 @@ package struct Envelope: Hashable, Sendable {
     /// Which columns have samples.
     private var counts: [Int32] = []
 
-    /// An empty one.
-    /// - Parameter maximumColumns: an even number.
+    /// - Parameter maximumColumns: rounded down to an even number, at least 2.
     package init(fields: Int, maximumColumns: Int) {
         fieldCount = fields
         self.maximumColumns = max(2, maximumColumns / 2 * 2)
     }
 
-    /// Bytes that it takes in memory.
+    /// Size in memory, in bytes.
     package var byteCount: Int { columns.count * MemoryLayout<Extremes>.stride + counts.count * 4 }
 
-    /// When the first column begins, and the last ends; nil if it is empty.
+    /// From the start of the first column to the end of the last; nil if empty.
     package var span: Range<Int64>? { start.map { $0..<$0 + Int64(counts.count) * width } }
 
-    /// Takes a sample in.
-    /// - Parameter value: asked for each field, by its index.
+    /// Adds a sample.
+    /// - Parameter value: called for each field, with the field's index.
     package mutating func add(at time: Int64, _ value: (Int) -> Double) {
         let start = self.start ?? Self.floor(time, to: width)
         self.start = start
-        // What is older than the first is drawn with it: samples are in order but for a clock that was set.
+        // A sample older than the first goes into the first column: samples are in order unless a clock was set.
         var column = max(0, time.subtractingReportingOverflow(start).partialValue) / width
         while column >= Int64(maximumColumns) {
             halve()
@@ -103,10 +102,10 @@ package struct Envelope: Hashable, Sendable {
         width *= 2
     }
 
-    /// What a plot of a time shows.
+    /// The columns for a plot of a time range.
     /// - Parameters:
     ///   - range: nil for all.
-    ///   - count: so many columns, or up to twice as few.
+    ///   - count: the number of columns; the result may have as few as half of that.
     package func part(_ range: Range<Int64>? = nil, columns count: Int) -> Part {
         var part = Part(width: width, fields: Array(repeating: [], count: fieldCount))
         guard let start, let span else { return part }

@@ -1,8 +1,8 @@
-/// How often the time between two samples was how long, in bins that are each a tenth wider than the one before.
+/// A histogram of the times between samples, in bins that are each a tenth wider than the one before.
 ///
-/// A pure value of a fixed size: from a hundredth of a millisecond to a quarter of an hour.
+/// A pure value of fixed size: from a hundredth of a millisecond to a quarter of an hour.
 package struct IntervalHistogram: Hashable, Sendable {
-    /// A bin with intervals in it.
+    /// A bin of the histogram.
     package struct Bin: Hashable, Sendable {
         /// In seconds.
         package var from: Double
@@ -16,16 +16,15 @@ package struct IntervalHistogram: Hashable, Sendable {
 
     private var counts = [Int](repeating: 0, count: binCount)
 
-    /// Nothing was counted.
     package init() {}
 
-    /// Counts an interval in seconds. What is out of range counts in the bin at the end.
+    /// Counts an interval in seconds. Values out of range count in the first or the last bin.
     package mutating func add(_ seconds: Double) {
         let place = seconds > Self.first ? Self.log(seconds / Self.first) : 0
         counts[min(Self.binCount - 1, max(0, place))] += 1
     }
 
-    /// The bins from the first to the last with intervals in them.
+    /// The bins from the first to the last non-empty one.
     package var bins: [Bin] {
         guard let first = counts.firstIndex(where: { $0 > 0 }), let last = counts.lastIndex(where: { $0 > 0 }) else {
             return []
@@ -44,7 +43,7 @@ package struct IntervalHistogram: Hashable, Sendable {
         }
     }()
 
-    /// The bin of a multiple of the first bound.
+    /// The bin of an interval, given as a multiple of the first bound.
     private static func log(_ ratio: Double) -> Int {
         var (low, high) = (0, binCount)
         let value = ratio * first

@@ -1,10 +1,10 @@
 package import Messages
 
-/// A step that the history keeps.
+/// A step in the history.
 package struct CountedStep: Hashable, Sendable {
-    /// When it was made, on the device's clock.
+    /// When the step was made, on the device's clock.
     package var date: WallTime
-    /// How many more true steps its bout is expected to have than before it; nil if it was counted before that was known.
+    /// How much this step increases the number of true steps expected in its bout; nil if it was counted by an older version.
     package var expected: Double?
 
     package init(date: WallTime, expected: Double? = nil) {

@@ -1,15 +1,15 @@
 package import Messages
 
-/// What is stored at once: new steps, how far their streams are counted then, and what changed with it.
+/// Changes stored together: new steps, the positions of their streams, and what belongs to them.
 ///
-/// Steps and the position of their stream belong into the same commit. Then a kill neither loses nor doubles any: after it the
-/// detector continues from its snapshot with the samples from `snapshot.next` on, and what samples before `next` bring about
-/// is passed over, because it is stored.
+/// Steps and the position of their stream belong in the same commit, so that a kill neither loses nor duplicates steps: after a
+/// kill the detector continues from its snapshot with the samples from `snapshot.next` on, and steps found in samples before
+/// `next` are dropped, because they are stored.
 package struct StepCommit: Sendable {
-    /// The steps of each device, in any order, older than others that are stored too.
+    /// The steps of each device, in any order; they may be older than steps already stored.
     package var steps: [String: [CountedStep]] = [:]
     package var positions: [StreamName: StreamPosition] = [:]
-    /// When samples of each device were counted, as far as that changed; as far as the positions.
+    /// The changed spans in which samples of each device were counted, up to the positions.
     package var spans: [String: [CountedSpan]] = [:]
     /// Streams whose devices are counted in another stream from now on: their positions are removed.
     package var abandoned: Set<StreamName> = []
@@ -18,7 +18,7 @@ package struct StepCommit: Sendable {
     /// Subscriptions that ended.
     package var stopped: Set<String> = []
 
-    /// - Parameter steps: the dates of steps of which no more is known.
+    /// - Parameter steps: the dates of steps without further figures.
     package init(steps: [String: [WallTime]] = [:], positions: [StreamName: StreamPosition] = [:]) {
         self.steps = steps.mapValues { $0.map { CountedStep(date: $0) } }
         self.positions = positions

@@ -2,33 +2,31 @@ package import Messages
 package import ServiceKit
 
 extension StepCounting {
-    /// Work that the caller carries out. If a method is named after the colon, call it with the result.
+    /// Work for the caller. Some cases name methods to call with the result.
     package enum Effect: CoreEffect, Sendable {
         // The history, one after the other
 
-        /// Store all of it or, after an error, nothing, with the history's date: `committed`.
+        /// Store all of the commit or, after an error, nothing, with the history's date; then call `committed`.
         case commit(StepCommit, at: WallTime)
-        /// Remove what is too old, and what is of sessions that were discarded: `removed`.
+        /// Remove what is too old or belongs to discarded sessions; then call `removed`.
         case remove(Removal)
 
         // Publishers
 
-        /// Subscribe to a topic.
         case subscribe(String)
-        /// Request a stream's missing samples until none is missing: `missing`, `take`, `giveUp`.
+        /// Request a stream's missing samples until none is missing, with `missing`, `take` and `giveUp`.
         case recover(StreamName)
 
         indirect case notice(Notice)
     }
 
-    /// What is too old, in the history, and what is of sessions that were discarded.
+    /// The removal of old data, and of the steps of discarded sessions.
     package struct Removal: Hashable, Sendable {
-        /// Steps made before it are removed, and spans that ended before it.
+        /// Steps made before this date are removed, and spans that ended before it.
         package var steps: WallTime
-        /// Positions of streams that were last committed before it are removed. This run's streams keep theirs, however long
-        /// they are silent.
+        /// Positions last committed before this date are removed. The streams of this run keep theirs, even if they are silent.
         package var positions: WallTime
-        /// What to store of the history's clock.
+        /// The history's clock, to be stored.
         package var clock: HistoryClock.State
 
         package init(steps: WallTime, positions: WallTime, clock: HistoryClock.State) {
@@ -38,10 +36,10 @@ extension StepCounting {
         }
     }
 
-    /// A stream that can't be counted.
+    /// A stream that cannot be counted.
     package struct Refusal {
         var reason: String
-        /// When it was last described, on the monotonic clock.
+        /// When it was last described, on the monotonic clock in nanoseconds.
         var heard: Int64
     }
 }

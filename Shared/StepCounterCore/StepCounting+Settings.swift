@@ -3,7 +3,7 @@ package import StepDetection
 
 extension StepCounting {
     package struct Settings: Sendable {
-        /// What is configured for one device, or for all.
+        /// The configuration of one device, or of all.
         package struct Device: Sendable {
             package var placement: SensorPlacement?
             package var unit: AccelerationUnit?
@@ -21,17 +21,17 @@ extension StepCounting {
 
         /// The publishers' endpoints, for people.
         package var publishers: String
-        /// The names of streams that steps are counted in.
+        /// The names of streams in which steps are counted.
         package var streams: [String]
         package var common = Device()
         package var devices: [String: Device] = [:]
         package var strictness = StepStrictness.normal
-        /// How old steps in the history may be, in nanoseconds.
+        /// The maximum age of steps in the history, in nanoseconds.
         package var keep: Int64
         package var maximumDevices: Int
-        /// How many bytes may wait in memory while missing samples are replayed.
+        /// The most bytes held in memory while missing samples are replayed.
         package var holdLimit: Int
-        /// How many steps wait in memory while the history can't be written: some hours of a hundred people, 8 MB.
+        /// The most steps held in memory while the history cannot be written: some hours of a hundred people, 8 MB.
         package var maximumPending = 1_000_000
 
         package init(publishers: String, streams: [String], keep: Int64, maximumDevices: Int, holdLimit: Int) {
@@ -49,8 +49,8 @@ extension StepCounting {
                 strideLength: own?.strideLength ?? common.strideLength)
         }
 
-        /// How steps are detected in a device's stream.
-        /// - Parameter unit: matters to a detector alone.
+        /// The settings of a device's detector.
+        /// - Parameter unit: the unit of the stream; needed only to run a detector.
         package func detector(
             of device: String, unit: AccelerationUnit = .metresPerSecondSquared
         ) -> StepDetectorSettings {

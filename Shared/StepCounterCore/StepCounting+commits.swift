@@ -2,17 +2,17 @@ import Logging
 package import Messages
 import ServiceKit
 
-/// What becomes durable: the steps of each second with the positions of their streams, so that a kill neither loses nor
-/// doubles any.
+/// Durability: the steps of each second are committed with their streams' positions, so that a kill neither loses nor duplicates
+/// any.
 extension StepCounting {
-    /// How many seconds it takes until each detector was stored; each second has its share of the devices.
+    /// The number of seconds in which every detector is stored once; each second stores its share of the devices.
     private static let shares = 10
-    /// How often what is too old is removed.
+    /// How often old data are removed, in nanoseconds.
     private static let expiryInterval = TimeSpan.seconds(60).nanoseconds
-    /// How long after its start a step-counter removes something: positions that are in use again were committed by then.
+    /// How long after its start a step-counter first removes data, in nanoseconds: positions in use are committed by then.
     static let firstExpiry = TimeSpan.seconds(10).nanoseconds
 
-    /// What is being done to the history: one thing at a time.
+    /// The operation on the history under way: one at a time.
     enum HistoryWork {
         case commit(StepCommit, steps: Int, of: [DeviceCounter])
         case removal
@@ -24,17 +24,17 @@ extension StepCounting {
 
     enum Phase {
         case counting
-        /// Everything is to be committed before the program ends.
+        /// Everything must be committed before the program ends.
         case lastCommitDue
         case lastCommit
         case over
     }
 
-    /// Which detectors a commit has.
+    /// The detectors to include in a commit.
     private enum Snapshots {
-        /// Those that are stored for the first time.
+        /// Those that are not stored yet.
         case new
-        /// Those of a share of the devices too.
+        /// Also those of a share of the devices.
         case share(Int)
         case all
     }
@@ -43,15 +43,15 @@ extension StepCounting {
     /// Whether everything was committed, or could not be written, and the program may end.
     package var isOver: Bool { phase == .over }
 
-    /// Takes nothing more, and commits everything, so that the next start continues from here.
+    /// Stops counting, and commits everything, so that the next start continues from here.
     package func stop(at now: Moment) {
         if !isStopping { phase = .lastCommitDue }
         advance(at: now)
     }
 
-    /// Commits what was found so far without waiting for the second.
-    /// - Parameter device: whose samples are to be committed too in which no step was found.
-    /// - Returns: the commit to pass to `isCommitted`.
+    /// Commits what was found so far without waiting for the next second.
+    /// - Parameter device: a device whose counted samples must be committed even if they had no steps.
+    /// - Returns: the number of the commit, for `isCommitted`.
     package func commitNow(of device: String? = nil, at now: Moment) -> Int {
         let isLast = phase == .lastCommit || phase == .over
         var isDue = !pending.isEmpty
@@ -66,15 +66,15 @@ extension StepCounting {
         return wanted
     }
 
-    /// Whether a commit has ended. If it failed, what it had waits for the next one.
+    /// Whether a commit has ended. If it failed, its contents wait for the next one.
     package func isCommitted(_ commit: Int) -> Bool { commitsEnded >= commit || isOver }
 
-    /// Starts work on the history that has become possible.
+    /// Starts the next possible operation on the history.
     func advance(at now: Moment) {
         guard historyWork == nil else { return }
         switch phase {
         case .counting:
-            // First, since a slow disk always has a commit that is due.
+            // First, because on a slow disk there is always a commit due.
             if let removal {
                 self.removal = nil
                 historyWork = .removal
@@ -119,7 +119,7 @@ extension StepCounting {
         emit(.commit(commit, at: max(clock.state.date, startDate)))
     }
 
-    /// Takes the result of a commit. What could not be written waits for the next one.
+    /// Takes the result of a commit. If it failed, its contents wait for the next one.
     package func committed(_ failure: (any Error)?, at now: Moment) {
         guard case .commit(let commit, let steps, let counters) = historyWork else { return }
         historyWork = nil
@@ -151,10 +151,10 @@ extension StepCounting {
         guard isFailing else { return }
         isFailing = false
         if droppedSteps == 0 {
-            emit(.log(.notice, "the history is written again", [:]))
+            emit(.log(.notice, "the history can be written again", [:]))
             emit(.warn(nil, for: "history"))
         } else {
-            emit(.log(.notice, "the history is written again", ["steps.lost": "\(droppedSteps)"]))
+            emit(.log(.notice, "the history can be written again", ["steps.lost": "\(droppedSteps)"]))
             emit(
                 .warn(
                     "the history lacks \(droppedSteps) steps: it could not be written for too long", for: "history"))
@@ -174,14 +174,14 @@ extension StepCounting {
 
     // MARK: Removal
 
-    /// Notes that a session was discarded: what is of it is removed at once, and not with what is next too old.
+    /// Notes that a session was discarded: its steps are removed soon, without waiting for the next regular removal.
     package func noteDiscard(at now: Moment) {
         removalAt = min(removalAt, max(now.monotonic, startedAt.monotonic + Self.firstExpiry))
         expire(at: now)
         advance(at: now)
     }
 
-    /// Ends unused subscriptions, and has steps removed that are too old or of discarded sessions, once a minute.
+    /// Ends unused subscriptions and, once a minute, removes steps that are too old or of discarded sessions.
     func expire(at now: Moment) {
         guard !isStopping else { return }
         for subscription in subscriptions.expire(at: clock.state.date, keep: settings.keep) {
@@ -196,7 +196,7 @@ extension StepCounting {
         removal = Removal(steps: steps, positions: min(steps, startDate), clock: clock.state)
     }
 
-    /// Reports what became of this machine's clock.
+    /// Reports a change of this machine's clock.
     func note(_ change: HistoryClock.Change?, isRunning: Bool, at now: Moment) {
         guard let change else { return }
         let state = clock.state
@@ -211,12 +211,12 @@ extension StepCounting {
                         "days": "\(days)", "history": "\(state.date.utcText)", "clock": "\(now.date.utcText)",
                         "trusted.after.hours": "\(hours)",
                     ]))
-            // After a start it is most often right: the program was not running for long.
+            // After a start the clock is usually right: the program was not running for a long time.
             guard isRunning else { return }
             emit(
                 .warn(
                     "this machine's clock jumped from \(state.date.utcText) to \(now.date.utcText): if it is wrong, set it; "
-                        + "nothing is removed by it before it has stood for \(hours) hours", for: "jump"))
+                        + "no steps are removed by this time until it has stood for \(hours) hours", for: "jump"))
         case .returned, .followed:
             emit(
                 .log(
@@ -227,7 +227,6 @@ extension StepCounting {
         }
     }
 
-    /// Takes the result of a removal.
     package func removed(_ failure: (any Error)?, at now: Moment) {
         historyWork = nil
         if let failure { emit(.log(.warning, "old steps not removed", [LogKey.error: "\(failure)"])) }

@@ -2,12 +2,12 @@ import Logging
 import Messages
 import ServiceKit
 
-/// What is found: kept for the history, counted for subscriptions, and published.
+/// Findings: stored in the history, counted for subscriptions, and published.
 extension StepCounting {
-    /// How many times without samples an update lists.
+    /// The most uncounted times that an update lists.
     private static let maximumGaps = 10
 
-    /// Announces what a counter found.
+    /// Announces the findings of a counter.
     func announce(_ counter: DeviceCounter, at now: Moment) {
         let (found, gaps) = counter.takeFound()
         for (gap, isLoss) in gaps { announce(gap, isLoss: isLoss, of: counter, at: now) }

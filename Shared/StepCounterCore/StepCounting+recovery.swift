@@ -1,9 +1,9 @@
 package import MessageBus
 package import Messages
 
-/// What is missing: replayed by the publisher, until nothing is missing or it is given up.
+/// Missing samples: replayed by the publisher until none are missing, or given up.
 extension StepCounting {
-    /// What a stream's publisher is to replay next; nil if nothing is missing, which ends the recovery.
+    /// The samples to request next from a stream's publisher; nil if none are missing, which ends the recovery.
     package func missing(_ name: StreamName, at now: Moment) -> MissingSamples? {
         guard let counter = counter(of: name) else { return nil }
         let missing = isStopping ? nil : counter.missing(at: now)
@@ -21,22 +21,22 @@ extension StepCounting {
         now.monotonic - counter.heard < StreamDescription.life
     }
 
-    /// Takes the answer to a request for missing samples.
-    /// - Parameter count: how many samples the frames hold, by the answer.
+    /// Takes the reply to a request for missing samples.
+    /// - Parameter count: the number of samples in the frames, according to the reply.
     package func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
         guard let counter = asker(of: request) else { return }
         counter.take(frames, count: count, for: request, at: now)
         finish(counter, isMissing: false, at: now)
     }
 
-    /// Gives up what a request asked for.
+    /// Gives up the samples of a request.
     package func giveUp(_ request: SamplesReplay, reason: Gap.Reason, at now: Moment) {
         guard let counter = asker(of: request) else { return }
         counter.giveUp(reason, at: now)
         finish(counter, isMissing: false, at: now)
     }
 
-    /// Whose missing samples a request asks for, if they are still what is missing next.
+    /// The counter whose missing samples a request asks for, if they are still the next missing ones.
     private func asker(of request: SamplesReplay) -> DeviceCounter? {
         guard !isStopping, let counter = counter(of: StreamName(device: request.device, stream: request.stream)),
             counter.ordered.buffer.isMissing(request)

@@ -3,14 +3,14 @@ package import MessageBus
 package import Messages
 import ServiceKit
 
-/// What arrives: batches of samples and descriptions of streams.
+/// Input: batches of samples and descriptions of streams.
 extension StepCounting {
-    /// Streams that can't be counted and are remembered as such: a stranger could publish under ever new names.
+    /// The most uncountable streams to remember: an unknown publisher could use ever new names.
     private static let maximumRefused = 4_096
 
     /// Takes an event.
-    /// - Returns: the description that it was, if it was one.
-    /// - Throws: `MessageError` or `DecodingError` for one that can't be read.
+    /// - Returns: the description, if the event was one.
+    /// - Throws: `MessageError` or `DecodingError` for an unreadable event.
     package func take(_ frames: EventFrames, at now: Moment) throws -> StreamDescription? {
         if let counter = counter(of: frames.topic) {
             let body = try counter.reader.read(frames.body)
@@ -28,14 +28,13 @@ extension StepCounting {
         return nil
     }
 
-    /// Who counts the batches of a topic; nil for other topics.
+    /// The counter for the batches of a topic; nil for other topics.
     package func counter(of topic: UnsafeRawBufferPointer) -> DeviceCounter? { topics.value(of: topic) }
 
     func counter(of stream: StreamName) -> DeviceCounter? {
         counters[stream.device].flatMap { $0.name == stream ? $0 : nil }
     }
 
-    /// Takes a batch of samples.
     package func take(
         _ batch: ReceivedBatch, by counter: DeviceCounter, at now: Moment
     ) throws(MessageError) {
@@ -44,7 +43,7 @@ extension StepCounting {
         finish(counter, isMissing: isMissing, at: now)
     }
 
-    /// Announces what a counter found, and requests what it misses.
+    /// Announces a counter's findings, and requests its missing samples.
     func finish(_ counter: DeviceCounter, isMissing: Bool, at now: Moment) {
         if counter.hasFound { announce(counter, at: now) }
         guard isMissing, !counter.isRecovering else { return }
@@ -52,14 +51,14 @@ extension StepCounting {
         emit(.recover(counter.name))
     }
 
-    /// Whether a description may be of a stream that is to be counted.
+    /// Whether a description may be of a stream to count.
     private func isWanted(_ topic: UnsafeRawBufferPointer) -> Bool {
         settings.streams.contains { name in
             topic.count > name.utf8.count && topic.suffix(name.utf8.count).elementsEqual(name.utf8)
         }
     }
 
-    /// Takes what a publisher says of a stream.
+    /// Takes a publisher's description of a stream.
     package func take(_ description: StreamDescription, at now: Moment) {
         heard = now.monotonic
         let name = description.name
@@ -109,23 +108,23 @@ extension StepCounting {
         return unit
     }
 
-    /// Refuses a stream of a device that is counted in another one, and devices for which there is no room.
+    /// Refuses a stream of a device that is counted in another stream, and devices beyond the limit.
     /// - Returns: whether the device was counted in another stream before this program started.
     private func checkPlace(for name: StreamName, at now: Moment) throws(MessageError) -> Bool {
         if let other = counters[name.device]?.name {
             throw MessageError(
-                .outOfRange, "\(other) is counted: name with --stream the one that is to be counted, and no other")
+                .outOfRange, "\(other) is counted: name only the stream to count with --stream")
         }
         guard devices.count < settings.maximumDevices else {
             throw MessageError(
                 .outOfRange,
-                "\(settings.maximumDevices) devices are counted, and there may be no more: say --maximum-devices, or let "
+                "\(settings.maximumDevices) devices are counted, and no more are accepted: raise --maximum-devices, or let "
                     + "another step-counter with a data directory of its own listen to some of the publishers")
         }
         let before = settings.streams.map { StreamName(device: name.device, stream: $0) }
             .first { $0 != name && stored[$0] != nil }
         guard let before else { return false }
-        // It may be described any moment.
+        // The earlier stream may be described at any moment.
         guard now.monotonic > startedAt.monotonic + StreamDescription.life else {
             throw MessageError(.outOfRange, "\(before) was counted before, and is waited for")
         }

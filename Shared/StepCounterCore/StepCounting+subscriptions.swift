@@ -2,13 +2,13 @@ import Logging
 package import Messages
 import ServiceKit
 
-/// Who subscribes to a device's steps.
+/// Subscriptions to devices' steps.
 extension StepCounting {
     private static let stopping = RequestError(
         .stopping, "step-counter is stopping: repeat the request when it is back")
 
-    /// Begins a subscription. It is durable after `commitNow`, unless the history can't be written.
-    /// - Parameter id: new, never used before.
+    /// Begins a subscription. It is durable after `commitNow`, unless the history cannot be written.
+    /// - Parameter id: a new identifier, never used before.
     package func start(
         _ request: StepsStartUpdates, id: String, at now: Moment
     ) throws(RequestError) -> StepSubscription {
@@ -32,12 +32,12 @@ extension StepCounting {
         }
     }
 
-    /// Reports a subscription that ends by itself.
+    /// Reports a subscription that expired or made room.
     func end(_ subscription: StepSubscription, at now: Moment) {
         noteStop(of: subscription.id)
         emit(
             .log(
-                .notice, "a subscription ended, as it was not used",
+                .notice, "a subscription ended because it was not used",
                 [
                     "device": "\(subscription.device)", "subscription": "\(subscription.id)",
                     "name": "\(subscription.name ?? "")", "renewed": "\(subscription.renewedDate.utcText)",
@@ -50,8 +50,8 @@ extension StepCounting {
         if !subscriptions.has(subscription.device) { strangers[subscription.device] = nil }
     }
 
-    /// Ends a subscription, as `start` begins one.
-    /// - Returns: all of its steps.
+    /// Ends a subscription. That is durable after `commitNow`, unless the history cannot be written.
+    /// - Returns: the total of its steps; 0 if it is unknown.
     package func stop(_ id: String) throws(RequestError) -> Int {
         if isStopping { throw Self.stopping }
         guard let subscription = subscriptions.stop(id) else { return 0 }
@@ -61,7 +61,7 @@ extension StepCounting {
 
     func noteStop(of id: String) {
         pending.subscriptions[id] = nil
-        // Others need no removal: while the history can't be written, those that end must not pile up.
+        // Others need no removal: while the history cannot be written, ended ones must not pile up.
         if storedSubscriptions.contains(id) || historyWork?.commit?.subscriptions[id] != nil {
             pending.stopped.insert(id)
         }

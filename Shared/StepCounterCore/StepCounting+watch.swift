@@ -2,11 +2,11 @@ import MessageBus
 package import Messages
 import ServiceKit
 
-/// What is watched: publishers, clocks, losses, and streams that can't be counted.
+/// Monitoring: publishers, clocks, losses, and streams that cannot be counted.
 extension StepCounting {
-    /// How long health speaks of samples that were lost, and of a stream that can't be counted and is no longer described.
+    /// How long health reports lost samples, and a stream that cannot be counted and is no longer described, in nanoseconds.
     private static let memory = TimeSpan.seconds(60).nanoseconds
-    /// From which difference on a device's clock is called wrong, in seconds.
+    /// From this difference on a device's clock counts as wrong, in seconds.
     private static let largestSkew = 600.0
 
     /// Whether steps of a device, or of any, are counted at present.
@@ -44,7 +44,7 @@ extension StepCounting {
         emit(
             .warn(
                 twice.map {
-                    "two publishers have a stream \($0): only the one that started last is counted; name their devices apart"
+                    "two publishers have a stream \($0): only the one that started last is counted; give their devices different names"
                 }, for: "twice"))
         emit(
             wrong.map {

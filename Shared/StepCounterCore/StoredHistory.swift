@@ -1,12 +1,12 @@
 package import Messages
 
-/// What the history has when a step-counter starts, and continues with.
+/// The content of the history from which a step-counter continues.
 package struct StoredHistory: Sendable {
     package var positions: [StreamName: StreamPosition]
-    /// The last ones of each device, in the order of their numbers.
+    /// The last spans of each device, in the order of their numbers.
     package var spans: [String: [CountedSpan]]
     package var subscriptions: [StepSubscription]
-    /// Nil if none was stored.
+    /// nil if none was stored.
     package var clock: HistoryClock.State?
 
     package init(
@@ -19,6 +19,6 @@ package struct StoredHistory: Sendable {
         self.clock = clock
     }
 
-    /// How many spans of a device are read.
+    /// The most spans of a device to read.
     package static let maximumSpans = CountedSpans.limit
 }

@@ -2,7 +2,6 @@ import MessageBus
 import Messages
 
 extension RequestRouter {
-    /// The methods of step-counter.
     init(_ engine: StepEngine) {
         self.init()
         on(StepsIsAvailable.self) { await engine.isAvailable($0) }

@@ -3,8 +3,8 @@ import Runtime
 package import ServiceKit
 
 extension RunningService {
-    /// A step counter, which has opened its history.
-    /// - Throws: `ServiceError` if the data directory is another step counter's or can't be read.
+    /// A step-counter with an open history.
+    /// - Throws: `ServiceError` if the data directory belongs to another step-counter or cannot be read.
     package static func stepCounter(_ settings: StepCounterSettings, on host: ServiceHost) async throws
         -> RunningService
     {

@@ -3,21 +3,21 @@ package import ServiceKit
 package import StepCounterCore
 import StepDetection
 
-/// What step-counter reads besides `ServiceSettings`: options, and `devices` in the configuration file, objects with `device`
-/// and `placement`, `unit` or `stride-length`.
+/// The settings of a step-counter besides `ServiceSettings`: options, and `devices` in the configuration file, objects with
+/// `device` and `placement`, `unit` or `stride-length`.
 package struct StepCounterSettings: SettingGroup {
     @Setting(listeningTo: .sensorPublisher, "Subscribe to this publisher; may be repeated.")
     package var subscribe: [Endpoint]
 
-    /// Without it, that is noticed within a minute.
-    @Setting(listeningTo: .recorder, "Hear from this recorder which sessions are discarded; may be repeated.")
+    /// Without it, discarded sessions are noticed within a minute.
+    @Setting(listeningTo: .recorder, "Subscribe to this recorder for discarded sessions; may be repeated.")
     var recorder: [Endpoint]
 
-    /// A device is counted in one of them.
+    /// A device is counted in one of these streams.
     @Setting("Count steps in streams of this name; may be repeated.", name: "stream", valueName: "name")
     var streams = ["accelerometer"]
 
-    /// Without it, a stream that does not say its unit is not counted.
+    /// Without it, a stream without a unit is not counted.
     @Setting("The unit of streams that do not name theirs: g or m/s2.")
     var unit: AccelerationUnit?
 
@@ -30,12 +30,12 @@ package struct StepCounterSettings: SettingGroup {
     /// Without it, there are no distances.
     @Setting(
         "Compute distances with this stride length; a stride is two steps.", valueName: "metres",
-        accepting: { (0.1...5).contains($0) }, otherwise: "the metres of two steps, 1.4 say")
+        accepting: { (0.1...5).contains($0) }, otherwise: "the metres of two steps, such as 1.4")
     var strideLength: Double?
 
     @Setting(
         "Keep the history of steps this long.", accepting: { $0 >= .seconds(1) },
-        otherwise: "how long steps are to be known, 7d say")
+        otherwise: "how long to keep steps, such as 7d")
     var keep = TimeSpan.seconds(7 * 86_400)
 
     @Setting(
@@ -45,18 +45,18 @@ package struct StepCounterSettings: SettingGroup {
     @Setting("Request missing samples from an unreachable publisher for this long.")
     var recoveryLimit = TimeSpan.seconds(10)
 
-    /// Of all devices together.
+    /// For all devices together.
     @Setting("Hold at most this many bytes in memory while missing samples are requested.")
     var holdLimit = ByteCount(bytes: 64_000_000)
 
-    /// What was published until a quarter more than this has passed is delivered when a suspended client continues: less than
-    /// half a second. Four requests for a sign of life in this time stay within what `PeerLimits` allow for heartbeats.
+    /// When a suspended client continues, it receives what was published up to a quarter more than this time after its
+    /// suspension: less than half a second. Four heartbeats in this time stay within the limit of `PeerLimits`.
     @Setting(
-        "Disconnect a client that gives no sign of life for this long, as one that is suspended.",
+        "Disconnect a client that shows no sign of life for this long, such as a suspended one.",
         accepting: { $0 >= .milliseconds(360) }, otherwise: "360ms or more")
     package var clientSilence = TimeSpan.milliseconds(360)
 
-    /// Beyond them the network is no longer read.
+    /// Beyond this number, the network is no longer read.
     @Setting(
         "Queue at most this many messages from each publisher.", valueName: "count", accepting: { $0 > 0 },
         otherwise: "1 or more")
@@ -74,7 +74,7 @@ package struct StepCounterSettings: SettingGroup {
         for section in try reader.sections("devices") {
             guard let name = try section.value("device", as: String.self) else {
                 throw ServiceError(
-                    .badConfiguration, "an object in \"devices\" does not say which \"device\" it is about")
+                    .badConfiguration, "an object in \"devices\" does not name its \"device\"")
             }
             devices[name] = StepCounting.Settings.Device(
                 placement: try section.given(\Self.$placement), unit: try section.value(\Self.$unit),
@@ -82,7 +82,7 @@ package struct StepCounterSettings: SettingGroup {
         }
     }
 
-    /// What the core reads of them.
+    /// The settings for the core.
     package var counting: StepCounting.Settings {
         var counting = StepCounting.Settings(
             publishers: subscribe.map(\.description).joined(separator: ", "), streams: streams, keep: keep.nanoseconds,

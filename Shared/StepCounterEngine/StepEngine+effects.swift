@@ -11,7 +11,7 @@ extension StepEngine {
     enum Queue: Int, EffectQueueName {
         case history, subscriptions, recoveries
 
-        /// Missing samples of all streams are replayed at the same time.
+        /// Missing samples of all streams are replayed concurrently.
         var order: EffectOrder { self == .recoveries ? .atOnce : .inTurn }
     }
 

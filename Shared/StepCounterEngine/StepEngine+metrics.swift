@@ -8,7 +8,7 @@ extension Metric {
     fileprivate static let devices = Metric(
         .gauge, "holdfast_steps_devices", "Devices whose steps are counted.", health: "devices")
     fileprivate static let catchingUp = Metric(
-        .gauge, "holdfast_steps_catching_up_devices", "Devices among them whose missing samples are being replayed.",
+        .gauge, "holdfast_steps_catching_up_devices", "Devices whose missing samples are being replayed.",
         health: "devicesCatchingUp")
     fileprivate static let refused = Metric(
         .gauge, "holdfast_steps_refused_streams", "Streams that can't be counted.")
@@ -30,11 +30,11 @@ extension Metric {
         .gauge, "holdfast_steps_held_bytes", "Memory of the batches that wait for samples before them.",
         health: "heldBytes")
     fileprivate static let delay = Metric(
-        .histogram, "holdfast_steps_delay_seconds", "From a batch's publication until its steps are counted.",
+        .histogram, "holdfast_steps_delay_seconds", "Time from a batch's publication until its steps are counted.",
         health: "delay")
 }
 
-/// What it counts, for those who watch it.
+/// The measurements for health and metrics.
 extension StepEngine {
     func measure() {
         health.measure(.devices, core.devices.count)

@@ -5,14 +5,13 @@ import StepCounterCore
 import StepStorage
 import ZeroMQ
 
-/// What is asked.
 extension StepEngine {
     /// Whether steps of a device, or of any, are counted at present.
     func isAvailable(_ request: StepsIsAvailable) -> StepsIsAvailable.Reply {
         StepsIsAvailable.Reply(available: core.isAvailable(request.device, at: now))
     }
 
-    /// Begins a subscription: it is durable when this returns, unless the history can't be written.
+    /// Begins a subscription: it is durable when this returns, unless the history cannot be written.
     func startUpdates(_ request: StepsStartUpdates) async throws -> StepsStartUpdates.Reply {
         let subscription = try core.start(request, id: UUID().uuidString, at: now)
         try await commit()
@@ -22,19 +21,17 @@ extension StepEngine {
             isKnown: core.isKnown(subscription.device))
     }
 
-    /// Lists subscriptions.
     func subscriptions(_ request: StepsSubscriptions) -> StepsSubscriptions.Reply {
         StepsSubscriptions.Reply(subscriptions: core.list(request.device))
     }
 
-    /// Ends a subscription.
     func stopUpdates(_ request: StepsStopUpdates) async throws -> StepsStopUpdates.Reply {
         let steps = try core.stop(request.subscription)
         try await commit()
         return StepsStopUpdates.Reply(numberOfSteps: steps)
     }
 
-    /// Asks the history, with everything in it that was found so far.
+    /// Queries the history, after committing everything found so far.
     func query(_ request: StepsQuery) async throws -> StepsQuery.Reply {
         try await commit(of: request.device)
         let date = core.historyDate(at: now)
@@ -44,7 +41,7 @@ extension StepEngine {
         return reply
     }
 
-    /// Returns when what was found so far is in the history, or could not be written.
+    /// Returns when everything found so far is in the history, or could not be written.
     private func commit(of device: String? = nil) async throws {
         let commit = core.commitNow(of: device, at: now)
         perform()

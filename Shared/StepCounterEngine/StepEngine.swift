@@ -7,28 +7,28 @@ import StepCounterCore
 import StepStorage
 import ZeroMQ
 
-/// Runs a step-counter: passes to `StepCounting` what happens and when, carries out its effects, and answers requests.
+/// Runs a step-counter: passes events with their times to `StepCounting`, carries out its effects, and answers requests.
 ///
-/// On a thread of its own, where the detectors run. Its work is in extensions: what is to be done (`+effects`), what is asked
-/// (`+requests`), what it counts (`+metrics`).
+/// Runs on a thread of its own, with the detectors. Its work is in extensions: effects (`+effects`), requests (`+requests`),
+/// measurements (`+metrics`).
 actor StepEngine: Engine {
     let thread: SocketThread
     let runtime: Runtime<StepCounting.Effect, Queue>
     let core: StepCounting
     let settings: StepCounterSettings
-    /// Held as long as the program runs: no other program counts into this data directory.
+    /// Held while the program runs: no other program counts into this data directory.
     private let lock: DataLock
     let history: OwnThread<StepHistory>
     let reader: OwnThread<StepHistoryReader>
     let listener: Listener
-    /// Tells of sessions that are discarded.
+    /// Reports discarded sessions.
     private let recorders: Listener
     let publishers: Publishers
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Opens the history of a data directory, and continues where the program last ended.
-    /// - Throws: `RecordingError` if another step-counter has it, or it can't be read.
+    /// Opens the history of a data directory, and continues from it.
+    /// - Throws: `RecordingError` if another step-counter uses the directory, or it cannot be read.
     init(settings: StepCounterSettings, host: ServiceHost) async throws {
         self.settings = settings
         listener = try await host.listenerToStreams(
@@ -55,7 +55,7 @@ actor StepEngine: Engine {
             finish: { await self.finish() })
     }
 
-    /// Takes what recorders say of sessions.
+    /// Takes recorders' events about sessions.
     private func takeEvents(of batch: MessageBatch) {
         forEachEvent(in: batch) { frames, _, _ in
             if try frames.decode(RecordingEvent.self).change == .discard { core.noteDiscard(at: now) }
@@ -63,15 +63,15 @@ actor StepEngine: Engine {
         perform()
     }
 
-    /// Takes what was received. What still waits when a stop is requested is replayed at the next start: a machine that is
-    /// behind would stop late.
+    /// Takes received events. Those still waiting when a stop is requested are replayed at the next start: otherwise a machine
+    /// that is behind would stop late.
     private func take(_ batch: MessageBatch) {
         guard !core.isStopping else { return }
         takeEvents(in: batch, of: publishers, at: now)
         perform()
     }
 
-    /// Takes nothing more, and commits what there is.
+    /// Takes no more events, and commits everything.
     private func finish() async {
         core.stop(at: now)
         perform()

@@ -1,4 +1,4 @@
-/// Reads what a `DetectorStateWriter` wrote; zeros if there is nothing left, which `isComplete` tells.
+/// Reads what a `DetectorStateWriter` wrote; zeros after the end of the bytes, which clear `isComplete`.
 struct DetectorStateReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -8,7 +8,7 @@ struct DetectorStateReader {
         self.bytes = bytes
     }
 
-    /// Whether everything was there, and nothing more.
+    /// Whether exactly all bytes have been read.
     var isComplete: Bool { !isShort && position == bytes.count }
 
     mutating func next() -> Double {

@@ -1,6 +1,6 @@
-/// Where a device is worn, as far as it is known.
+/// The place where a device is worn, as far as it is known.
 package enum SensorPlacement: String, CaseIterable, Codable, Hashable, Sendable {
-    /// Anywhere: the figures that are measured and published are for this one.
+    /// Anywhere: the published accuracy is measured for this placement.
     case unknown
     /// A phone: in a pocket, a bag or the hand.
     case phone

@@ -1,16 +1,15 @@
-/// A step that was detected.
 package struct Step: Codable, Hashable, Sendable {
-    /// When it was made, in seconds on the clock of the samples.
+    /// When the step was made, in seconds on the clock of the samples.
     package var time: Double
-    /// The time of the last sample's cell when it was credited: 0.1 to 0.5 s later, but up to 8 s for a bout's first ones.
+    /// The time of the last sample's cell when the step was credited: 0.1 to 0.5 s later, but up to 8 s for a bout's first steps.
     package var creditedAt: Double
-    /// Steps a second when it was credited.
+    /// The cadence when it was credited, in steps a second.
     package var cadence: Double
-    /// How likely its bout was walking, from 0 to 1, by what was known when it was credited: as if the bout ended here. That of a
-    /// bout's last step is the bout's.
+    /// The probability that its bout is walking, from 0 to 1, as known when it was credited: as if the bout ended here. That of
+    /// the last step is the bout's.
     package var confidence: Double
-    /// How many more true steps its bout is expected to have than before it. Those of a bout add up to its steps times its
-    /// confidence, whichever steps they are stored with.
+    /// How much this step increases the number of true steps expected in its bout. The sum over a bout is its steps times its
+    /// confidence, regardless of which steps they are stored with.
     package var expected = 0.0
 
     private enum CodingKeys: CodingKey {

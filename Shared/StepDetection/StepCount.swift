@@ -9,16 +9,16 @@ package struct StepCount: Codable, Hashable, Sendable {
         package var start: Double
         package var end: Double
         package var steps: Int
-        /// How likely it is walking, from 0 to 1.
+        /// The probability that it is walking, from 0 to 1.
         package var confidence: Double
     }
 
     package private(set) var samples = 0
     /// Rows that were neither samples nor a recording's markers.
     package private(set) var leftOut = 0
-    /// How often the next sample came so late, more than a second, that counting began anew.
+    /// How often counting restarted because the next sample was more than a second late.
     package private(set) var gaps = 0
-    /// How long these were together, in seconds: nothing was counted then.
+    /// The total duration of these gaps, in seconds: no steps were counted in them.
     package private(set) var uncountedTime = 0.0
     /// The times of the first and the last sample, in seconds; nil if there is none.
     package private(set) var start: Double?
@@ -26,27 +26,27 @@ package struct StepCount: Codable, Hashable, Sendable {
     package private(set) var steps: [Step] = []
     package private(set) var bouts: [Bout] = []
 
-    /// Steps a second while walking; nil if there was no walking.
+    /// Steps a second while walking; nil without walking.
     package var cadence: Double? {
         let seconds = bouts.reduce(0) { $0 + $1.end - $1.start }
         return seconds > 0 ? Double(steps.count - bouts.count) / seconds : nil
     }
 
-    /// Which part of the time from the first to the last sample was counted, from 0 to 1; nil if there is no such time.
+    /// The share of the time from the first to the last sample that was counted, from 0 to 1; nil if that time is empty.
     package var coverage: Double? {
         guard let start, let end, end > start else { return nil }
         return max(0, 1 - uncountedTime / (end - start))
     }
 
-    /// How many of the steps are expected to be true.
+    /// The expected number of true steps.
     package var expected: Double { steps.reduce(0) { $0 + $1.expected } }
 
     package init() {}
 
     /// Counts the steps in a file of accelerations, plain or compressed with gzip.
     ///
-    /// - Parameter perG: how much 1 g is in the file's unit; nil for what a recording says, or to tell it from the first second.
-    /// - Throws: `unreadable` or `invalidInput`, saying what is wrong with the file.
+    /// - Parameter perG: 1 g in the file's unit; nil to use the recording's unit, or to determine it from the first second.
+    /// - Throws: `unreadable` or `invalidInput`, with what is wrong with the file.
     package init(
         ofFile path: String, perG: Double? = nil, placement: SensorPlacement = .unknown,
         strictness: StepStrictness = .normal
@@ -54,7 +54,7 @@ package struct StepCount: Codable, Hashable, Sendable {
         try self.init(ofFiles: [path], perG: perG, placement: placement, strictness: strictness)
     }
 
-    /// Counts the steps in the files of one recording, in order. A stream has none if all of them were deleted.
+    /// Counts the steps in the files of one recording, in order. There are none if all files of a stream were deleted.
     package init(
         ofFiles paths: [String], perG: Double? = nil, placement: SensorPlacement = .unknown,
         strictness: StepStrictness = .normal
@@ -71,14 +71,14 @@ package struct StepCount: Codable, Hashable, Sendable {
         delay(by: Double(time.origin))
     }
 
-    /// Takes a row; the name is that of the file that has it, for messages.
+    /// Takes a row, and the name of its file for messages.
     package typealias Take = (_ row: AccelerationRow, _ file: String) throws(TextInputError) -> Void
 
-    /// Counts the steps in a recording that somebody else reads.
+    /// Counts the steps in a recording that the caller reads.
     ///
     /// - Parameters:
-    ///   - name: the recording's, for messages.
-    ///   - read: gives each row, in order.
+    ///   - name: the recording's name, for messages.
+    ///   - read: passes each row, in order.
     package init(
         of name: String, perG: Double? = nil, placement: SensorPlacement = .unknown,
         strictness: StepStrictness = .normal, reading read: (Take) throws(TextInputError) -> Void
@@ -86,7 +86,7 @@ package struct StepCount: Codable, Hashable, Sendable {
         self.init()
         var count = self
         var perG = perG
-        // Until the unit can be told.
+        // Samples before the unit is known.
         var first: [SIMD4<Double>] = []
         var isBegun = false
         var detector = StepDetector()
@@ -120,7 +120,7 @@ package struct StepCount: Codable, Hashable, Sendable {
         }
     }
 
-    /// Makes times that were counted from an origin those of the recording's clock.
+    /// Converts times relative to an origin to the recording's clock.
     private mutating func delay(by origin: Double) {
         if origin == 0 { return }
         start = start.map { $0 + origin }
@@ -143,7 +143,7 @@ package struct StepCount: Codable, Hashable, Sendable {
         return detector
     }
 
-    /// Takes a sample: seconds, and three axes.
+    /// Takes a sample: seconds and three axes.
     package mutating func add(_ sample: SIMD4<Double>, to detector: inout StepDetector) {
         samples += 1
         start = start ?? sample.x
@@ -171,7 +171,7 @@ package struct StepCount: Codable, Hashable, Sendable {
 
 extension StepDetectorSettings {
     /// - Parameters:
-    ///   - perG: nil to tell it from samples. Gravity is 1 in g and 9.8 in m/s²: whatever moved, the median tells which.
+    ///   - perG: nil to determine it from samples. Gravity is 1 in g and 9.8 in m/s²: the median magnitude decides.
     fileprivate init(
         perG: Double?, of samples: [SIMD4<Double>], _ placement: SensorPlacement, _ strictness: StepStrictness
     ) {

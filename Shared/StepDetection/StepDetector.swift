@@ -1,33 +1,32 @@
 /// Detects the steps of a person who wears an accelerometer, sample by sample, without looking ahead.
 ///
-/// Takes samples of any rate from 12.5 to 400 Hz, jittered and with some missing, however the device is turned; only times
-/// and, for the main part, the magnitude matter. A stream that has the magnitude only, on one axis, will do. Gravity must be in
-/// the samples. Steps come out with their times; a bout's first ones together, once walking is certain.
+/// It accepts samples at any rate from 12.5 to 400 Hz, with jitter and missing samples, in any orientation of the device: only
+/// times and, mostly, the magnitude matter. A stream with only the magnitude, on one axis, is enough. Samples must include
+/// gravity. Steps are reported with their times; a bout's first ones together, once walking is certain.
 ///
-/// Stages, each described where it lives:
-/// 1. `SampleClock` takes the jitter from the time stamps, `UniformGrid` makes means of 40 ms of the samples. 25 Hz are
-///    enough: walking has nothing to tell above 6 Hz, and a watch's 12.5 Hz and a phone's 400 Hz come out alike.
-/// 2. The magnitude and the axes are band-passed, 0.5 to 6 Hz (`Butterworth`, second order each). No magnitude is ever compared
-///    with 1 g, so that a sensor's bias does not matter.
+/// The stages are documented at their types:
+/// 1. `SampleClock` removes the jitter of timestamps, `UniformGrid` converts the samples to means over 40 ms. 25 Hz are enough:
+///    walking has no information above 6 Hz, and a watch's 12.5 Hz and a phone's 400 Hz give the same result.
+/// 2. The magnitude and the axes are band-passed, 0.5 to 6 Hz (`Butterworth`, second order each). The magnitude is never compared
+///    with 1 g, so a sensor's bias does not matter.
 /// 3. Every 0.24 s `GaitRhythm` finds the cadence, and how regular the last seconds are from stride to stride.
-/// 4. `MotionCharacter` says what the movement is like besides, and `WalkingLikelihood` how likely that is of walking.
-/// 5. `WalkingEvidence` adds up what these say, and so decides when a bout begins and ends.
-///    `WalkingConfidence` says of each bout how likely it is walking.
-/// 6. `StepPeaks` finds the steps. A bout's first ones are credited together; a step made while the evidence shrinks is held,
-///    and credited when the rhythm is back: what follows the end of a walk, as when a phone is put away, is not counted.
+/// 4. `MotionCharacter` describes the movement apart from its rhythm, and `WalkingLikelihood` estimates how likely it is walking.
+/// 5. `WalkingEvidence` sums up these estimates, and so decides when a bout begins and ends. `WalkingConfidence` estimates for
+///    each bout how likely it is walking.
+/// 6. `StepPeaks` finds the steps. A bout's first ones are credited together. A step made while the evidence shrinks is held, and
+///    credited when the rhythm is back: movements after the end of a walk, as when a phone is put away, are not counted.
 ///
-/// What was learned from others: peaks after smoothing, behind a gate on the deviation, do best of what is published for
-/// phones (Brajdic and Harle, "Walk detection and step counting on unconstrained smartphones", UbiComp 2013); a gate on
-/// periodicity is what free living asks for (Straczkiewicz et al., 2023; Small et al., 2024).
+/// What was learned from others: of the published methods, peaks after smoothing, behind a gate on the deviation, do best for
+/// phones (Brajdic and Harle, "Walk detection and step counting on unconstrained smartphones", UbiComp 2013); free living needs a
+/// gate on periodicity (Straczkiewicz et al., 2023; Small et al., 2024).
 ///
-/// A value: a copy continues by itself. No memory is allocated while samples are added. How samples are batched changes nothing.
+/// A value: copies are independent. Adding samples allocates no memory. The batching of samples has no effect.
 package struct StepDetector: Sendable {
-    /// Seconds between two samples from which they are not connected: a bout ends.
+    /// From this many seconds between two samples on, they are not connected: a bout ends.
     package static let longestGap = 1.0
-    /// The magnitude in g that no sensor can mean.
+    /// A magnitude, in g, that no sensor can measure.
     private static let most: Float = 1000
 
-    /// What the detector was told.
     package let settings: StepDetectorSettings
 
     private let perG: Double
@@ -42,20 +41,21 @@ package struct StepDetector: Sendable {
     private var peaks: StepPeaks
     private let leastDeviation: Double
     private let likelihood: WalkingLikelihood
-    /// What the last estimate's seconds were like, for the training of `WalkingLikelihood`; nil if nothing moved.
+    /// The features of the last estimate's seconds, for the training of `WalkingLikelihood`; nil if nothing moved.
     package private(set) var features: SIMD16<Float>?
-    /// The mean log odds of walking since a bout may have begun, and of how many estimates, for the training of `WalkingConfidence`.
+    /// The mean log odds of walking since a bout may have begun, and the number of estimates, for the training of
+    /// `WalkingConfidence`.
     package var odds: (mean: Double, estimates: Double) {
         (evidence.odds / max(1, evidence.estimates), evidence.estimates)
     }
-    /// Of the magnitude, in g, when something last moved.
+    /// The deviation of the magnitude, in g, when the device last moved.
     private var deviation = 0.0
 
     package init(_ settings: StepDetectorSettings = StepDetectorSettings()) {
         self.init(settings, WalkingThresholds(placement: settings.placement, strictness: settings.strictness))
     }
 
-    /// For experiments: with other figures than those of the settings.
+    /// For experiments: with thresholds other than those of the settings.
     package init(_ settings: StepDetectorSettings, _ thresholds: WalkingThresholds) {
         self.settings = settings
         perG = settings.perG
@@ -65,21 +65,21 @@ package struct StepDetector: Sendable {
         leastDeviation = thresholds.leastDeviationInBout
     }
 
-    /// Steps a second while walking, else nil.
+    /// Steps a second while walking, otherwise nil.
     package var cadence: Double? { evidence.isWalking ? evidence.cadence : nil }
 
-    /// Adds a sample; `event` gets what it brings about, in order.
+    /// Adds a sample; `event` gets the resulting events, in order.
     ///
     /// - Parameters:
-    ///   - time: seconds on any clock. A sample that is not later than the one before is left out, as is one that is not a
-    ///     number, or of 1,000 g; after more than a second without one, everything begins anew.
-    ///   - x: the specific force along an axis, as y and z, in the unit of the settings.
+    ///   - time: seconds on any clock. A sample that is not later than the one before is left out, as is one that is not a number
+    ///     or has 1,000 g or more. After more than a second without samples, detection restarts.
+    ///   - x: the specific force along an axis, like y and z, in the unit of the settings.
     @inline(__always)
     package mutating func add(time: Double, x: Double, y: Double, z: Double, _ event: (WalkingEvent) -> Void) {
         let (x, y, z) = (x / perG, y / perG, z / perG)
         let value = SIMD4<Float>(SIMD4((x * x + y * y + z * z).squareRoot(), x, y, z))
         guard value.x < Self.most, let time = clock.add(time) else { return }
-        // Taken out, as the cells that it completes change the rest.
+        // Moved out, because the cells that it completes modify `self`.
         var grid = self.grid
         let outcome = grid.add(value, at: time) { end, mean in append(mean, end: end, event) }
         self.grid = grid
@@ -128,12 +128,12 @@ package struct StepDetector: Sendable {
 }
 
 extension StepDetector {
-    /// Tells states of this layout from later ones.
+    /// The version of the layout of states.
     private static let stateVersion = 5.0
 
-    /// All that the detector knows, at most 7.5 kB: a detector made from it continues as if nothing had happened.
+    /// The detector's whole state, at most 7.5 kB: a detector made from it continues without a difference.
     ///
-    /// Numbers, little-endian, in an order that belongs to this version of the detector; not for other programs.
+    /// Little-endian numbers, in an order that is private to this version of the detector.
     package var state: [UInt8] {
         var state = DetectorStateWriter()
         state.append(Self.stateVersion)
@@ -152,7 +152,7 @@ extension StepDetector {
 
     /// A detector that continues from a state; nil if the state is of another version or damaged.
     ///
-    /// - Parameter settings: must be those of the detector whose state it was.
+    /// - Parameter settings: must be those of the detector that made the state.
     package init?(state bytes: [UInt8], _ settings: StepDetectorSettings = StepDetectorSettings()) {
         self.init(settings)
         var state = DetectorStateReader(bytes)

@@ -1,11 +1,11 @@
 import Messages
 
-/// What a `StepDetector` is told about its samples.
+/// The properties of a `StepDetector`'s samples, and its strictness.
 package struct StepDetectorSettings: Codable, Hashable, Sendable {
     /// Standard gravity in m/s².
     package static let standardGravity = AccelerationUnit.standardGravity
 
-    /// How much 1 g is in the samples' unit: 1 for g, 9.80665 for m/s².
+    /// 1 g in the samples' unit: 1 for g, 9.80665 for m/s².
     package var perG: Double
     package var placement: SensorPlacement
     package var strictness: StepStrictness

@@ -2,7 +2,7 @@ package import Messages
 
 extension StepError {
     /// - Parameters:
-    ///   - steps: how many were counted.
+    ///   - steps: the number of counted steps.
     ///   - expected: how many of them are expected to be true.
     package init(steps: Int, expected: Double, _ settings: StepDetectorSettings) {
         let expected = max(0, min(Double(steps), expected))
@@ -10,8 +10,8 @@ extension StepError {
         self.init(falseSteps: Double(steps) - expected, missedSteps: expected * missed / (1 - missed))
     }
 
-    /// Which share of the steps that people make is not counted: the mean over labelled recordings of people from whom nothing
-    /// was learned, as `make step-accuracy` prints it.
+    /// The share of real steps that are not counted: the mean over labelled recordings of people whose data were not used for
+    /// training, as printed by `make step-accuracy`.
     private static func missedShare(_ settings: StepDetectorSettings) -> Double {
         switch (settings.placement, settings.strictness) {
         case (.unknown, .lenient): 0.016

@@ -1,9 +1,9 @@
-/// How much must speak for walking before steps count.
+/// How much evidence of walking is needed before steps count.
 package enum StepStrictness: String, CaseIterable, Codable, Hashable, Sendable {
-    /// Counts more of what is short, slow or irregular, and more of what is not walking.
+    /// Counts more short, slow or irregular walks, and more movements that are not walking.
     case lenient
-    /// What is measured and published.
+    /// The setting with the published accuracy.
     case normal
-    /// For quiet hours: desk work, driving; loses more of the irregular walking.
+    /// For quiet hours, such as desk work or driving; misses more irregular walking.
     case strict
 }

@@ -3,18 +3,18 @@ package import Messages
 import Recording
 package import SystemPackage
 
-/// A recording whose steps are counted: its files in order, and what is known to be missing of it.
+/// A recording whose steps are counted: its files in order, and its known losses.
 package struct CountInput: Hashable {
-    /// A path.
+    /// The path of the recording.
     package let name: String
-    /// The stream, if a session names it.
+    /// The stream, if the recording is part of a session.
     package var stream: StreamName?
     package let files: [String]
-    /// The annotations of it that hold.
+    /// Its valid annotations.
     package var annotations: [CountedAnnotation] = []
-    /// What is missing, for a person.
+    /// Descriptions of missing samples, for people.
     package var losses: [String] = []
-    /// The stream, if samples were filled into it: then its samples are not in the order of its files.
+    /// The stream, if samples were filled into it: its files then do not have all samples in order.
     var filled: FilledRecording?
 
     package init(name: String, stream: StreamName? = nil, files: [String]) {
@@ -23,13 +23,13 @@ package struct CountInput: Hashable {
         self.files = files
     }
 
-    /// The recordings in files, in the order given. Rotated files of one log are one recording, in their own order, with the
-    /// file being written last; of copies of one file, the first. Every other file is one by itself.
+    /// The recordings in files, in the given order. Rotated files of one stream are one recording, in their own order, with the
+    /// file being written last; of several copies of a file, the first is used. Every other file is a recording by itself.
     package static func recordings(inFiles paths: [String]) -> [CountInput] {
         let files = paths.map(LogPath.init)
         var parts: [LogPath.Log: [FinishedName: String]] = [:]
         for file in files {
-            // A second file of that name is a copy: the same one, or the compressed one.
+            // A second file with the same name is a copy, or a compressed one.
             if let name = file.finished, parts[file.log]?[name] == nil {
                 parts[file.log, default: [:]][name] = file.path
             }
@@ -42,15 +42,15 @@ package struct CountInput: Hashable {
             guard file.finished != nil || current[file.log] == file.path else {
                 return CountInput(name: file.path, files: [file.path])
             }
-            // All of them where the first one was given.
+            // All files of the recording are at the place of the first one.
             guard let finished = parts.removeValue(forKey: file.log) else { return nil }
             let all = finished.sorted { $0.key < $1.key }.map(\.value) + (current[file.log].map { [$0] } ?? [])
             return CountInput(name: all.count == 1 ? file.path : file.log.path, files: all)
         }
     }
 
-    /// The recordings of a session's streams of these names.
-    /// - Throws: `notFound` if there is no session, or none of these streams in it.
+    /// The recordings of a session's streams with these names.
+    /// - Throws: `notFound` if there is no session, or it has none of these streams.
     package static func recordings(inSession path: FilePath, streams: [String]) throws(RecordingError) -> [CountInput] {
         let session = try SessionDirectory(at: path)
         let record = try session.record()

@@ -1,16 +1,16 @@
 package import Messages
 
-/// What somebody noted of a recording, with the steps in it. Times are seconds on the recording's clock.
+/// An annotation of a recording, with the number of steps in it. Times are seconds on the recording's clock.
 package struct CountedAnnotation: Codable, Hashable, Sendable {
     let label: String
     let from: Double
     /// Absent for a moment.
     let to: Double?
     let note: String?
-    /// Absent for a moment, and before they are counted.
+    /// Absent for a moment, and before the steps are counted.
     var steps: Int?
 
-    /// - Parameter start: when the recording's time began.
+    /// - Parameter start: the zero of the recording's time.
     package init(_ annotation: Annotation, since start: WallTime) {
         label = annotation.label
         from = annotation.from.seconds(since: start)
@@ -18,7 +18,7 @@ package struct CountedAnnotation: Codable, Hashable, Sendable {
         note = annotation.note
     }
 
-    /// With the number of these steps, in order, that lie in it.
+    /// A copy with the number of these steps, in order, that are in its range.
     func counting(_ times: [Double]) -> CountedAnnotation {
         guard let to else { return self }
         var counted = self

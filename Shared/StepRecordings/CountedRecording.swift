@@ -5,14 +5,14 @@ package import StepDetection
 package import SystemPackage
 package import TextInput
 
-/// A recording and its steps, as `count` prints them. Times are seconds on the recording's clock.
+/// A recording and its steps, as printed by `count`. Times are seconds on the recording's clock.
 package struct CountedRecording: Encodable {
-    /// A bout of walking, and how it was walked.
+    /// A bout of walking and its gait.
     package struct Bout: Encodable {
         package let start: Double
         package let end: Double
         package let steps: Int
-        /// How likely it is walking, from 0 to 1.
+        /// The probability that it is walking, from 0 to 1.
         package let confidence: Double
         package let gait: GaitMeasures
 
@@ -25,7 +25,7 @@ package struct CountedRecording: Encodable {
         }
     }
 
-    /// A path.
+    /// The path of the recording.
     let recording: String
     package let stream: StreamName?
     package let numberOfSteps: Int
@@ -37,21 +37,21 @@ package struct CountedRecording: Encodable {
     let samples: Int
     /// Rows that were neither samples nor markers.
     let leftOut: Int
-    /// How often counting began anew after more than a second without a sample.
+    /// How often counting restarted after more than a second without a sample.
     let gaps: Int
-    /// Which part of the time from the first to the last sample was counted, from 0 to 1.
+    /// The share of the time from the first to the last sample that was counted, from 0 to 1.
     package let coverage: Double?
-    /// What may be wrong with the number of steps.
+    /// The expected errors in the number of steps.
     package let expectedError: StepError
     /// Of all bouts together.
     package let gait: GaitMeasures
     package let bouts: [Bout]
     let steps: [Step]
-    /// Of a session's recording; absent if there are no annotations.
+    /// For a session's recording; absent if there are no annotations.
     let annotations: [CountedAnnotation]?
 
     /// Counts the steps in a recording.
-    /// - Parameter perG: how many of the file's units are 1 g; nil if the file says so.
+    /// - Parameter perG: 1 g in the file's unit; nil to use the unit in the file, or to determine it from the samples.
     package init(
         counting input: CountInput, perG: Double? = nil, _ settings: StepDetectorSettings
     ) throws(TextInputError) {
@@ -59,8 +59,8 @@ package struct CountedRecording: Encodable {
         self.init(input, count, settings)
     }
 
-    /// Counts the steps in a session's streams of these names, for somebody who named them with `--count-steps`.
-    /// - Throws: `notFound` if there is none of them; `unreadable` if one is of no accelerations.
+    /// Counts the steps in a session's streams of these names, as given with `--count-steps`.
+    /// - Throws: `notFound` if there is no such stream; `unreadable` if a stream has no accelerations.
     package static func recordings(
         ofSession path: FilePath, streams: [String], _ settings: StepDetectorSettings = StepDetectorSettings()
     ) throws(RecordingError) -> [CountedRecording] {
@@ -77,7 +77,7 @@ package struct CountedRecording: Encodable {
         return recordings
     }
 
-    /// - Parameter settings: those that it was counted with.
+    /// - Parameter settings: the settings with which the steps were counted.
     package init(_ input: CountInput, _ count: StepCount, _ settings: StepDetectorSettings) {
         recording = input.name
         stream = input.stream
@@ -107,7 +107,7 @@ package struct CountedRecording: Encodable {
 
     private var names: [String] { [recording, stream?.description ?? ""] }
 
-    /// What a table says of how somebody walked: seconds, and parts of the mean.
+    /// The gait columns of a table: in seconds; the variability is a share of the mean.
     package static let gaitColumns = [
         "walkingTime", "stepTime", "strideTime", "strideTimeVariability", "strides",
     ]
@@ -117,7 +117,7 @@ package struct CountedRecording: Encodable {
             + ["\(gait.strides)"]
     }
 
-    /// What a table says of the steps that are expected to be wrong.
+    /// The columns of a table for the steps that are expected to be wrong.
     package static let errorColumns = ["falseSteps", "missedSteps"]
 
     package static func row(of error: StepError?) -> [String] {
@@ -126,7 +126,7 @@ package struct CountedRecording: Encodable {
 
     private static func number(_ number: Double?) -> String { number.map { "\($0)" } ?? "" }
 
-    /// A few figures of each recording, for people.
+    /// A few figures for each recording, for people.
     package static func overview(of recordings: [CountedRecording]) -> ReportTable {
         ReportTable(
             columns: ["recording", "stream", "seconds", "steps", "steps/s", "bouts"],
@@ -139,7 +139,6 @@ package struct CountedRecording: Encodable {
             }, textColumns: [0, 1])
     }
 
-    /// What the rows of a table are.
     package enum Rows: String, CaseIterable {
         case recordings, bouts, steps, annotations
     }

@@ -5,13 +5,13 @@ package import StepDetection
 import SystemPackage
 package import TextInput
 
-/// A stream of a session with samples that were filled in after it.
+/// A stream of a session with samples that were filled in after the session.
 struct FilledRecording: Hashable {
     let session: SessionDirectory
     let record: SessionRecord
     let log: SessionRecord.Log
 
-    /// Gives each row, in order.
+    /// Passes each row, in order.
     func read(_ take: StepCount.Take) throws(TextInputError) {
         let name = session.directory.path.string
         var failure: TextInputError?
@@ -30,11 +30,11 @@ struct FilledRecording: Hashable {
         if let failure { throw failure }
     }
 
-    /// - Parameter body: says whether to go on.
+    /// - Parameter body: returns whether to continue.
     private func forEachRow(_ body: (AccelerationRow) -> Bool) throws(RecordingError) {
         var reader = try StreamReader(log, of: record, in: session)
         let fields = Array(log.fields.dropFirst())
-        // One field alone is the magnitude, as it is live.
+        // A single field is the magnitude, as in live counting.
         let x: Int? =
             fields.firstIndex(of: "x") ?? fields.firstIndex(of: "magnitude") ?? (fields.count == 1 ? 0 : nil)
         let places = [x, fields.firstIndex(of: "y"), fields.firstIndex(of: "z")]

@@ -1,11 +1,11 @@
 import Recording
 import SystemPackage
 
-/// The path of a file that may be one of a log's, which the recorder writes one after the other.
+/// The path of a file that may belong to a stream, for which the recorder writes one file after the other.
 struct LogPath: Hashable {
-    /// What the files of a log have in common.
+    /// The common part of a stream's files.
     struct Log: Hashable {
-        /// Its directory and name.
+        /// The directory and the stream's file name without number and extension.
         let path: String
         let format: LogFormat?
     }
@@ -15,7 +15,7 @@ struct LogPath: Hashable {
     /// The name of a finished file; nil for any other.
     let finished: FinishedName?
 
-    /// Looks at a path's last part; one that ends in `.gz` is as the file that was compressed.
+    /// Parses the last component of a path; `.gz` at its end is ignored.
     init(_ path: String) {
         self.path = path
         let directory = FilePath(path).removingLastComponent()

@@ -3,31 +3,30 @@ package import GRDB
 import Recording
 package import SystemPackage
 
-/// An SQLite database that one program keeps: how it is opened, refused, written and read.
+/// An SQLite database with one owning program.
 ///
-/// What was written is durable when `write` returns (write-ahead log, each commit synced), and after an error nothing of the
-/// failed transaction is there. A database that can't be understood, or that a newer program made, is refused and stays as
-/// it is. Not Sendable: one thread uses it, and waits for the disk there. Errors are `RecordingError`.
+/// Written data is durable when `write` returns (write-ahead log, each commit synced); after an error, nothing of the failed
+/// transaction remains. A database that is damaged, or that a newer program created, is refused and left unchanged. Not
+/// Sendable: one thread uses it and waits for the disk there. Errors are `RecordingError`.
 package final class DatabaseFile {
-    /// Where it is.
     package let path: FilePath
     private let queue: DatabaseQueue
-    /// What to do where the database is damaged: sentences.
+    /// Advice for a damaged database, in sentences.
     private let cure: String
 
-    /// Opens a database for its owner, which makes it and its directory if they are not there.
+    /// Opens a database for its owner; creates it and its directory if they do not exist.
     ///
     /// - Parameters:
-    ///   - migrator: brings it to what this program knows.
-    ///   - program: the owner's name, for the error.
-    ///   - cure: what to do where the database is damaged: sentences.
+    ///   - migrator: brings the database to this program's schema.
+    ///   - program: the owner's name, for errors.
+    ///   - cure: advice for a damaged database, in sentences.
     package init(
         _ path: FilePath, migrator: DatabaseMigrator, of program: String, whenDamaged cure: String
     ) throws(RecordingError) {
         self.path = path
         self.cure = cure
         try Directory(path.removingLastComponent()).create()
-        // SQLite would let nobody but the owner write; it gives the files beside it the mode of this one.
+        // SQLite would let only the owner write; it gives the files beside the database the mode of this one.
         _ = try OpenFile(path, .readWrite, options: .create, permissions: .byFileMode, action: "open")
         do {
             queue = try DatabaseQueue(path: path.string, configuration: Self.configuration)
@@ -42,7 +41,7 @@ package final class DatabaseFile {
         }
     }
 
-    /// Opens a database that its owner has open, to read beside it.
+    /// Opens a database for reading while its owner has it open.
     package init(reading path: FilePath, whenDamaged cure: String) throws(RecordingError) {
         self.path = path
         self.cure = cure
@@ -58,12 +57,11 @@ package final class DatabaseFile {
 
     private static var configuration: Configuration {
         var configuration = Configuration()
-        // Somebody may look into the database with another program; its owner is the only one that writes.
+        // A person may inspect the database with another program; only its owner writes.
         configuration.busyMode = .timeout(2)
         configuration.prepareDatabase { database in
-            // What is deleted may be personal, so its bytes are overwritten.
-            // Not by `journalMode`, which makes commits wait for no disk. What was committed goes into the database in small
-            // parts, since a commit waits for that.
+            // `secure_delete` overwrites deleted data, which may be personal. GRDB's `journalMode` is not used, because its
+            // commits do not wait for the disk. Checkpoints are small (`wal_autocheckpoint`), because a commit waits for them.
             try database.execute(
                 sql: """
                     PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 150;
@@ -73,7 +71,7 @@ package final class DatabaseFile {
         return configuration
     }
 
-    /// Reads. Without a transaction, which would take longer than most queries: the owner knows what it writes.
+    /// Reads without a transaction, which would take longer than most queries: the owner knows what it writes.
     package func read<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
         do {
             return try queue.unsafeRead(body)
@@ -82,7 +80,7 @@ package final class DatabaseFile {
         }
     }
 
-    /// Reads what was there at one moment, whatever the owner writes meanwhile.
+    /// Reads a consistent snapshot, independent of concurrent writes.
     package func readSnapshot<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
         do {
             return try queue.read(body)
@@ -91,7 +89,7 @@ package final class DatabaseFile {
         }
     }
 
-    /// Changes the database: all of it or, after an error, nothing.
+    /// Changes the database completely or, after an error, not at all.
     package func write<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
         do {
             return try queue.write(body)
@@ -100,8 +98,8 @@ package final class DatabaseFile {
         }
     }
 
-    /// Empties the database's own write-ahead log, which may still have what was deleted.
-    /// - Returns: false if another program reads the database, which has to be tried again.
+    /// Empties the database's own write-ahead log, which may still contain deleted data.
+    /// - Returns: false if another program is reading the database; try again then.
     package func clearLog() throws(RecordingError) -> Bool {
         do {
             return try queue.writeWithoutTransaction { database in
@@ -118,8 +116,8 @@ package final class DatabaseFile {
         }
     }
 
-    /// Looks through a database without changing it, if there is one. Takes time in proportion to its size.
-    /// - Throws: `unreadable` where something is wrong with it.
+    /// Checks a database without changing it, if it exists. Takes time in proportion to its size.
+    /// - Throws: `unreadable` if it is damaged.
     package static func check(_ path: FilePath, whenDamaged cure: String) throws(RecordingError) {
         guard let name = path.lastComponent, Directory(path.removingLastComponent()).contains(name.string) else {
             return

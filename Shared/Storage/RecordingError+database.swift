@@ -4,11 +4,11 @@ import Recording
 package import SystemPackage
 
 extension RecordingError {
-    /// What SQLite answered, and what a person can do about it.
+    /// Creates an error from SQLite's, with advice for a person.
     ///
     /// - Parameters:
-    ///   - action: what was being done, to be read after "Could not".
-    ///   - cure: what to do where the database is damaged: sentences.
+    ///   - action: the failed action, to be read after "Could not".
+    ///   - cure: advice for a damaged database, in sentences.
     package init(_ error: any Error, action: String, database path: FilePath, whenDamaged cure: String) {
         if let error = error as? RecordingError {
             self = error
@@ -21,7 +21,7 @@ extension RecordingError {
         case .SQLITE_FULL?:
             (code, advice) = (.noSpace, "Nothing was changed. Free some space.")
         case .SQLITE_READONLY?, .SQLITE_PERM?, .SQLITE_AUTH?, .SQLITE_CANTOPEN?:
-            (code, advice) = (.notPermitted, "Make the place writable for this user, or choose another data directory.")
+            (code, advice) = (.notPermitted, "Make it writable for this user, or choose another data directory.")
         case .SQLITE_BUSY?, .SQLITE_LOCKED?:
             (code, advice) = (.locked, "Close the other program that has the database open.")
         case .SQLITE_CORRUPT?, .SQLITE_NOTADB?, nil:

@@ -1,6 +1,5 @@
-/// A row that makes no sense: somebody else wrote it, or the disk spoiled it.
+/// An invalid row: another program wrote it, or the disk corrupted it.
 package struct UnreadableRow: Error, CustomStringConvertible {
-    /// What makes no sense.
     package let description: String
 
     package init(_ description: String) { self.description = description }

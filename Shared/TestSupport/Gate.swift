@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets tasks through once it is opened.
+/// Holds tasks back until it is opened.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -11,7 +11,7 @@ package final class Gate: Sendable {
 
     package init() {}
 
-    /// Lets everybody through from now on.
+    /// Lets all tasks through from now on.
     package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -20,7 +20,7 @@ package final class Gate: Sendable {
         for continuation in waiting { continuation.finish() }
     }
 
-    /// Waits until it is open, or the task is cancelled.
+    /// Waits until the gate is open, or the task is cancelled.
     package func pass() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let isOpen = state.withLock { state in

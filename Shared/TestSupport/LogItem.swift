@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import SystemPackage
 
-/// A record of a log, a sample or a marker, as another's parser reads it, whatever the log's format.
+/// A record of a stream file, either a sample or a marker, as an independent parser reads it, in any format.
 package struct LogItem: Decodable, Equatable, Sendable {
     package var uptime: Double
     package var timestamp: Double
@@ -17,13 +17,12 @@ package struct LogItem: Decodable, Equatable, Sendable {
     package var count: Int?
     package var reason: String?
 
-    /// A JSON log whose root is a dictionary.
+    /// A JSON stream file whose root is a dictionary.
     package struct Root: Decodable {
         package var startDate: String
         package var items: [LogItem]
     }
 
-    /// A record with these columns.
     package init(
         uptime: Double, timestamp: Double, stepPath: String, sensorType: String? = nil, x: Double? = nil,
         y: Double? = nil, z: Double? = nil, timestampDate: String? = nil, marker: String? = nil
@@ -39,11 +38,11 @@ package struct LogItem: Decodable, Equatable, Sendable {
         self.marker = marker
     }
 
-    /// Whether it is a sample; else it is a marker.
+    /// Whether this is a sample; otherwise it is a marker.
     package var isSample: Bool { sensorType != nil }
 
-    /// The records of a file, which must be whole and valid.
-    /// - Throws: `TestFailure` if a table's rows do not fit its header, and what reading and decoding throw.
+    /// Reads the records of a file, which must be complete and valid.
+    /// - Throws: `TestFailure` if a table's rows do not match its header, and errors of reading and decoding.
     package static func read(_ file: FilePath) throws -> [LogItem] {
         let bytes = try Data(contentsOf: URL(filePath: file.string))
         switch file.extension {
@@ -55,7 +54,7 @@ package struct LogItem: Decodable, Equatable, Sendable {
         return try JSONDecoder().decode([LogItem].self, from: bytes)
     }
 
-    /// None of the tests' texts needs quotes.
+    /// Splits without handling quotes, which no text in the tests needs.
     private static func table(_ text: String, delimiter: Character) throws -> [LogItem] {
         let rows = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.split(separator: delimiter, omittingEmptySubsequences: false)

@@ -7,13 +7,13 @@ package import Recording
 ///     uptime=12.5 timestamp=0 stepPath="Walk/out" timestampDate="2026-11-21T08:00:00Z" marker="start" ;
 ///     uptime=12.51 timestamp=0.01 stepPath="Walk/out" sensorType="gyro" x=1.50 ;
 ///
-/// Values are those of JSON. A name has quotes if it has other characters than letters, digits, "_", "-" and ".".
+/// Values are JSON. A name is quoted if it contains characters other than letters, digits, "_", "-" and ".".
 package struct LogfmtFormatter: LogFormatter {
     package let name = "logfmt"
     package let number = 16
     package let contentType = "text/plain"
 
-    /// What a line ends with: it stands nowhere else outside of quotes.
+    /// The end of a line, which appears nowhere else outside quotes.
     private static let end = Array(";".utf8)
 
     package init() {}
@@ -79,7 +79,7 @@ package struct LogfmtFormatter: LogFormatter {
 }
 
 extension LogFormat {
-    /// The example, added.
+    /// The example format, registered.
     package static let logfmt: LogFormat = {
         add(LogfmtFormatter())
         guard let format = LogFormat(rawValue: LogfmtFormatter().name) else { preconditionFailure("it was added") }

@@ -5,12 +5,12 @@ import Synchronization
 package import SystemPackage
 import ZeroMQ
 
-/// A network of its own: hosts that are network namespaces, and a switch that is one too (ip-netns(8)).
+/// An isolated network: hosts are network namespaces, and so is the switch between them (ip-netns(8)).
 ///
-/// Host 1 has the address 10.203.0.1, and so on. Nobody else reaches it, nor it anybody else; programs in it share the file
-/// system. It is gone with the test, and what a killed test left is removed by the next one.
+/// Host 1 has the address 10.203.0.1, and so on. The network is not connected to any other; its programs share the file system.
+/// It is removed with the test; the next test removes what a killed one left.
 package struct Network: Sendable {
-    /// Why there may be none, for tests that need one.
+    /// What a network requires, shown when a test is skipped.
     package static let need = "needs root, namespaces, and ip of Debian's iproute2"
     private static let prefix = "holdfast-"
     private static let number = Atomic<Int>(0)
@@ -19,13 +19,13 @@ package struct Network: Sendable {
     package let hosts: ClosedRange<Int>
     private let name: String
 
-    /// Whether this machine can make one.
+    /// Whether this machine can make a network.
     package static func isPossible() async -> Bool {
         guard getuid() == 0, FileManager.default.isExecutableFile(atPath: ip.string) else { return false }
         return (try? await run(hosts: 1) { _ in }) != nil
     }
 
-    /// Makes a network as long as a body runs.
+    /// Makes a network for the duration of a body.
     package static func run<Result: Sendable>(
         hosts count: Int, _ body: (Network) async throws -> Result
     ) async throws -> Result {
@@ -43,31 +43,30 @@ package struct Network: Sendable {
         }
     }
 
-    /// A host's address.
     package func address(_ host: Int) -> String { "10.203.0.\(host)" }
 
-    /// What runs a program on a host: put it before the program and its arguments.
+    /// The command prefix that runs a program on a host.
     package func on(_ host: Int) -> (executable: FilePath, arguments: [String]) {
         (Self.ip, ["netns", "exec", namespace(host)])
     }
 
-    /// Gives a name the addresses of hosts, and makes it known on a host.
+    /// Makes a name resolve to the addresses of hosts, on one host.
     package func setNames(of name: String, to addresses: [Int], on host: Int) throws {
         let lines = ["127.0.0.1 localhost"] + addresses.map { "\(address($0)) \(name)" }
         let text = lines.map { $0 + "\n" }.joined()
-        // In place: programs that run have this very file mounted over /etc/hosts.
+        // Written in place, because running programs have this very file mounted over /etc/hosts.
         let file = try FileDescriptor.open(
             etc(of: host).appending("hosts"), .writeOnly, options: [.create, .truncate],
             permissions: .ownerReadWrite)
         try file.closeAfter { _ = try file.writeAll(text.utf8) }
     }
 
-    /// Takes a host's network interface down, or up again: it knows that it has no network.
+    /// Takes a host's network interface down or up; the host notices.
     package func setLink(of host: Int, isUp: Bool) async throws {
         try await Self.ip("-n", namespace(host), "link", "set", "eth0", isUp ? "up" : "down")
     }
 
-    /// Has the switch let nothing through to and from a host, or let it through again: nobody is told.
+    /// Makes the switch drop or forward a host's traffic; nobody is notified.
     package func setSwitch(for host: Int, isOn: Bool) async throws {
         let setting = isOn ? ["master", "bridge"] : ["nomaster"]
         try await Self.ip(["-n", namespace(0), "link", "set", "port\(host)"] + setting)
@@ -75,15 +74,15 @@ package struct Network: Sendable {
 
     // MARK: Sockets that tests reach
 
-    /// The options for sockets in the file system, which all hosts share.
+    /// Options for sockets in the file system, which all hosts share.
     package static func sockets(_ name: String, in data: FilePath) -> [String] {
         ["--publish", publishing(name, in: data), "--reply", "ipc://\(data)/\(name).reply"]
     }
 
-    /// Where a program with such sockets publishes.
+    /// The endpoint for events of a program with such sockets.
     package static func publishing(_ name: String, in data: FilePath) -> String { "ipc://\(data)/\(name).publish" }
 
-    /// Asks a program with such sockets.
+    /// A client for requests to a program with such sockets.
     package static func client(of name: String, in data: FilePath) throws -> RequestClient {
         try RequestClient(
             context: Context(), thread: SocketThread(name: "test"), endpoint: "ipc://\(data)/\(name).reply")
@@ -91,7 +90,7 @@ package struct Network: Sendable {
 
     // MARK: Making and removing
 
-    /// The switch is number 0.
+    /// Number 0 is the switch.
     private func namespace(_ host: Int) -> String { "\(name)-\(host)" }
 
     private func etc(of host: Int) -> FilePath { FilePath("/etc/netns").appending(namespace(host)) }
@@ -115,7 +114,7 @@ package struct Network: Sendable {
             try await setLink(of: host, isUp: true)
             try await Self.ip("-n", self.namespace(0), "link", "set", "port\(host)", "up")
             try await setSwitch(for: host, isOn: true)
-            // As if there were routers between them: that nobody answers must not be noticed by asking for addresses.
+            // As if there were routers between the hosts: an absent host must not be noticed by failing address resolution.
             for other in hosts where other != host {
                 try await Self.ip(
                     "-n", namespace, "neighbour", "replace", address(other), "lladdr", Self.hardware(other), "dev",
@@ -127,12 +126,12 @@ package struct Network: Sendable {
     private func remove() async { for host in 0...hosts.upperBound { await Self.remove(namespace(host)) } }
 
     private static func remove(_ namespace: String) async {
-        // The programs in it may have been killed a moment ago; interfaces go with it.
+        // Programs in it may have been killed a moment ago. Its interfaces are removed too.
         _ = try? await ip("netns", "delete", namespace)
         try? FileManager.default.removeItem(atPath: "/etc/netns/\(namespace)")
     }
 
-    /// Removes what tests left whose process is gone, with the programs that are still there.
+    /// Removes networks of tests that no longer run, and kills the programs in them.
     private static func removeStale() async {
         let left = ["/run/netns", "/etc/netns"].reduce(into: Set<String>()) { left, directory in
             left.formUnion((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
@@ -141,7 +140,7 @@ package struct Network: Sendable {
             guard let process = namespace.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
                 kill(process, 0) != 0, errno == ESRCH
             else { continue }
-            // The programs of a test that was killed are still running there.
+            // The programs of a killed test may still be running.
             let programs = (try? await Tool.output(of: ip, ["netns", "pids", namespace])) ?? ""
             for program in programs.split(separator: "\n").compactMap({ pid_t($0) }) { kill(program, SIGKILL) }
             await remove(namespace)

@@ -1,9 +1,9 @@
 import FoundationEssentials
 package import SystemPackage
 
-/// Where this package's programs are: in the directory that `HOLDFAST_PROGRAMS` names, or beside the test program that runs now.
+/// Finds this package's programs: in the directory that `HOLDFAST_PROGRAMS` names, or beside the running test program.
 package enum ProductsDirectory {
-    /// Where the test program that runs now is, with what else its build made.
+    /// The directory of the running test program, with the other products of its build.
     package static var build: FilePath {
         get throws {
             FilePath(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
@@ -11,7 +11,7 @@ package enum ProductsDirectory {
         }
     }
 
-    /// A program of this package.
+    /// The path of a program of this package.
     /// - Throws: `TestFailure` if it is not built.
     package static func executable(_ name: String) throws -> FilePath {
         let named = ProcessInfo.processInfo.environment["HOLDFAST_PROGRAMS"].map { FilePath($0) }

@@ -1,7 +1,7 @@
 /// How a program ended.
 package enum ProgramEnd: Hashable, Sendable {
-    /// By itself, with this exit code.
+    /// The program exited with this code.
     case exited(Int32)
-    /// By this signal.
+    /// This signal killed the program.
     case killed(by: Int32)
 }

@@ -1,15 +1,13 @@
-/// What a program says when it listens on all its sockets: one line of JSON on standard output.
+/// The line of JSON that a program prints on standard output when it listens on all its sockets.
 package struct ProgramReady: Codable, Hashable, Sendable {
-    /// The program's name.
     package let ready: String
-    /// Where it publishes, with the real port.
+    /// The endpoint for events, with the actual port.
     package let publish: String
-    /// Where it answers requests, with the real port.
+    /// The endpoint for requests, with the actual port.
     package let reply: String
-    /// Where its metrics are, if it serves any.
+    /// The address of the metrics, if the program serves any.
     package let metrics: String?
 
-    /// What a program with this name and these endpoints says.
     package init(ready: String, publish: String, reply: String, metrics: String? = nil) {
         self.ready = ready
         self.publish = publish

@@ -1,13 +1,13 @@
 /// The signals that tests send.
 package enum ProgramSignal: Hashable, Sendable {
-    /// SIGTERM: stop, and finish your work first.
+    /// SIGTERM: finish the work, then stop.
     case terminate
     /// SIGINT: Ctrl-C.
     case interrupt
-    /// SIGKILL: nothing more is done.
+    /// SIGKILL: end at once.
     case kill
-    /// SIGSTOP: the program hangs, with its sockets open.
+    /// SIGSTOP: hang with open sockets.
     case stop
-    /// SIGCONT: it continues after SIGSTOP.
+    /// SIGCONT: continue after SIGSTOP.
     case resume
 }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What a program under test did so far: what it wrote, and how it ended. Every change wakes whoever waits.
+/// The output of a program under test so far, and how it ended. Every change wakes the waiting tasks.
 final class ProgramTranscript: Sendable {
-    /// What is known at one instant.
+    /// A snapshot of the transcript.
     struct Record: Sendable {
         var output: [UInt8] = []
         var error: [UInt8] = []
         var end: ProgramEnd?
-        /// Why nothing more will come, where the program could not be started or watched.
+        /// Why nothing more will come, if the program could not be started or watched.
         var failure: (any Error)?
 
         var outputText: String { String(decoding: output, as: UTF8.self) }
@@ -25,7 +25,7 @@ final class ProgramTranscript: Sendable {
         var nextWaiter = 0
     }
 
-    /// A program that writes more than this is broken, and the test's memory is not its log.
+    /// In bytes. A program that writes more is broken, and must not fill the test's memory.
     private static let maximumBytes = 16 << 20
 
     private let state = Mutex(State())
@@ -47,8 +47,8 @@ final class ProgramTranscript: Sendable {
         }
     }
 
-    /// Waits until the probe finds what it looks for.
-    /// - Throws: `TestFailure` with the whole transcript, when the time is over or the program has ended without it.
+    /// Waits until the probe finds a value.
+    /// - Throws: `TestFailure` with the whole transcript, if the time is over or the program ended first.
     func wait<Value: Sendable>(
         for what: String, within limit: Duration, probe: @escaping @Sendable (Record) -> Value?
     ) async throws -> Value {

@@ -14,9 +14,8 @@ package import SystemPackage
 /// }
 /// ```
 ///
-/// However the closure ends, the program and what it started are gone afterwards, and so they are when the test is
-/// cancelled or its time is over. Every wait is bounded, ends early when the program does, and fails with all that
-/// the program wrote.
+/// However the closure ends, the program and its children are gone afterwards, also if the test is cancelled or runs out of time.
+/// Every wait is bounded, ends early when the program does, and fails with all that the program wrote.
 package final class ProgramUnderTest: Sendable {
     /// The options that let any program of this package choose its ports.
     package static let anyPorts = ["--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*"]
@@ -24,19 +23,19 @@ package final class ProgramUnderTest: Sendable {
     private typealias Run = Execution<ArrayInput, SequenceOutput, SequenceOutput>
 
     private let transcript = ProgramTranscript()
-    /// There while signals can be sent. Its process is not reaped before this is `nil`, so that no signal ever
-    /// reaches a stranger with the same number.
+    /// Set while signals can be sent. The process is reaped only after this is `nil`, so that no signal reaches another process
+    /// with the same number.
     private let run = Mutex<Run?>(nil)
 
     private init() {}
 
     /// Runs a program of this package.
     /// - Parameters:
-    ///   - program: its name, `recorder`.
-    ///   - environment: variables on top of this process's own; its `HOLDFAST_…` are not handed on.
-    ///   - input: what it reads from standard input, before the end of input.
-    ///   - disk: a disk that it has to itself.
-    /// - Throws: `TestFailure` if it is not built or can't be started, and what the body throws.
+    ///   - program: the program's name, such as `recorder`.
+    ///   - environment: variables on top of this process's own, whose `HOLDFAST_…` are not passed on.
+    ///   - input: standard input, followed by its end.
+    ///   - disk: a disk that only this program uses.
+    /// - Throws: `TestFailure` if the program is not built or can't be started, and errors of the body.
     package static func run<Result: Sendable>(
         _ program: String, arguments: [String] = [], environment: [String: String] = [:],
         in directory: FilePath? = nil, input: [UInt8] = [], on disk: SmallDisk? = nil,
@@ -48,7 +47,7 @@ package final class ProgramUnderTest: Sendable {
     }
 
     /// Runs any program.
-    /// - Throws: `TestFailure` if it can't be started, and what the body throws.
+    /// - Throws: `TestFailure` if it can't be started, and errors of the body.
     package static func run<Result: Sendable>(
         executable: FilePath, arguments: [String] = [], environment: [String: String] = [:],
         in directory: FilePath? = nil, input: [UInt8] = [], on disk: SmallDisk? = nil,
@@ -63,14 +62,14 @@ package final class ProgramUnderTest: Sendable {
         let program = ProgramUnderTest()
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await program.execute(configuration, input: input) }
-            // Leaving cancels the execution, which kills the program; the group then waits until it is gone.
+            // Cancels the execution, which kills the program; the group then waits until it is gone.
             defer { tasks.cancelAll() }
             try await program.started()
             return try await body(program)
         }
     }
 
-    /// Waits until the program says that it listens on all its sockets.
+    /// Waits until the program reports that it listens on all its sockets.
     package func ready(within limit: Duration = .seconds(50)) async throws -> ProgramReady {
         try await transcript.wait(for: "the ready line", within: limit) { record in
             record.lines.lazy.compactMap { line in
@@ -79,7 +78,7 @@ package final class ProgramUnderTest: Sendable {
         }
     }
 
-    /// Waits for a line of standard output, among those already written too.
+    /// Waits for a line of standard output, which may already have been written.
     package func line(
         _ what: String = "a line", within limit: Duration = .seconds(50),
         where matches: @escaping @Sendable (Substring) -> Bool
@@ -87,14 +86,14 @@ package final class ProgramUnderTest: Sendable {
         try await transcript.wait(for: what, within: limit) { $0.lines.first(where: matches).map(String.init) }
     }
 
-    /// Waits for a text anywhere on standard error, in what was already written too.
+    /// Waits for a text anywhere on standard error, which may already have been written.
     package func complaint(containing text: String, within limit: Duration = .seconds(50)) async throws {
         try await transcript.wait(for: "'\(text)' on standard error", within: limit) {
             $0.errorText.contains(text) ? () : nil
         }
     }
 
-    /// Waits until the program has ended and everything that it wrote is here.
+    /// Waits until the program has ended and all its output was read.
     package func end(within limit: Duration = .seconds(50)) async throws -> ProgramEnd {
         try await transcript.wait(for: "the program's end", within: limit) { $0.end }
     }
@@ -108,11 +107,11 @@ package final class ProgramUnderTest: Sendable {
         }
     }
 
-    /// What the program wrote to standard output so far.
+    /// The standard output so far.
     package var standardOutput: String { transcript.record.outputText }
-    /// What the program wrote to standard error so far.
+    /// The standard error output so far.
     package var standardError: String { transcript.record.errorText }
-    /// The process's number; `nil` once it has ended.
+    /// `nil` once the process has ended.
     package var processIdentifier: Int32? { run.withLock { $0?.processIdentifier.value } }
 
     private static func configuration(
@@ -125,7 +124,7 @@ package final class ProgramUnderTest: Sendable {
         for (name, value) in environment { changes[Environment.Key(stringLiteral: name)] = value }
 
         var options = PlatformOptions()
-        // A session of its own, so that what the program starts can be killed with it.
+        // A separate POSIX session, so that child processes can be killed with the program.
         options.createSession = true
         options.teardownSequence = [.send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .seconds(1))]
         return Configuration(

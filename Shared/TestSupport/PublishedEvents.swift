@@ -3,26 +3,26 @@ import MessageBus
 import Synchronization
 package import ZeroMQ
 
-/// What a program under test publishes, heard from before the test begins.
+/// Collects the events that a program publishes, subscribed before the test begins.
 package final class PublishedEvents<Published: Event>: Sendable {
-    /// Who publishes the probe that shows that the subscription stands.
+    /// The source of the probe that shows that the subscription works.
     package static var tester: String { "test" }
 
     private let subscriber: Subscriber
     private let heard = Mutex<[Published]>([])
     private let hasJoined = Mutex(false)
 
-    /// Listens to a program's events of an area.
+    /// Subscribes to a program's events of an area.
     package init(of area: String, at endpoint: String, context: Context, thread: SocketThread) async throws {
         subscriber = try Subscriber(context: context, thread: thread)
         try await subscriber.subscribe(to: area)
         try await subscriber.connect(to: endpoint)
     }
 
-    /// All of them, in order.
+    /// All events so far, in order.
     package var all: [Published] { heard.withLock { $0 } }
 
-    /// Listens until the task is cancelled.
+    /// Collects events until the task is cancelled.
     package func collect() async throws {
         try await subscriber.forEachBatch { batch in
             try batch.withUnsafeMessages { messages in
@@ -38,7 +38,7 @@ package final class PublishedEvents<Published: Event>: Sendable {
         }
     }
 
-    /// Publishes a probe, whose source is `tester`, until it is heard.
+    /// Publishes a probe, whose source is `tester`, until it is received.
     package func join(_ probe: Published, by publish: (Published) throws -> Void) async throws {
         try await eventually("the subscription to \(probe.topic)") {
             try publish(probe)

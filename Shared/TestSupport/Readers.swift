@@ -1,15 +1,14 @@
 import FoundationEssentials
 package import SystemPackage
 
-/// The readers of exports that people have, in a virtual environment: Tests/ExportTests/Readers/setup gets them, and `make test` runs
-/// that.
+/// Common readers of export formats, in a virtual environment that `make test` sets up with Tests/ExportTests/Readers/setup.
 package enum Readers {
     private static let package = FilePath(#filePath).removingLastComponent().removingLastComponent()
         .removingLastComponent()
     package static let python = package.appending(".build-readers/bin/python3")
 
     package static let areInstalled = FileManager.default.isExecutableFile(atPath: python.string)
-    /// A recording of an AX3 in which 610 steps were counted (openmovement, Software/ThirdParty/pedometer/data).
+    /// A recording of an AX3 with 610 counted steps (openmovement, Software/ThirdParty/pedometer/data).
     package static let recording = package.appending(".build-readers/example-610-steps.cwa")
     package static let hasRecording = FileManager.default.fileExists(atPath: recording.string)
 

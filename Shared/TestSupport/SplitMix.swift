@@ -1,10 +1,8 @@
-/// Random numbers that a seed repeats: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
+/// Reproducible random numbers: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 package struct SplitMix: RandomNumberGenerator, Sendable {
-    /// What the numbers to come follow from.
+    /// Determines all following numbers.
     package private(set) var state: UInt64
 
-    /// The numbers of a seed.
     package init(seed: UInt64) {
         state = seed
     }

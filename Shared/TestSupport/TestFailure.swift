@@ -1,8 +1,7 @@
-/// Why a test can't continue: a sentence with all that is known, since the run can't be repeated by looking at it.
+/// Why a test can't continue, with all that is known, because the failure may not be reproducible.
 package struct TestFailure: Error, CustomStringConvertible, Sendable {
-    /// The sentence, and what a program said until then.
+    /// The reason, with a program's output up to then.
     package let description: String
 
-    /// A failure with its sentence.
     package init(_ description: String) { self.description = description }
 }

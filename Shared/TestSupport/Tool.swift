@@ -1,19 +1,18 @@
 import FoundationEssentials
 package import SystemPackage
 
-/// Programs that are not ours: those of the system, and those that `make test` unpacks for the tests alone.
+/// External programs: those of the system, and those that `make test` unpacks only for the tests.
 ///
-/// Every test finds them here, and so does every program that a test starts here: a shell's commands are looked up in the same
-/// directories.
+/// Programs that a test starts here search the same directories for the commands that they run.
 package enum Tool {
-    /// What a program answered.
+    /// The outcome and the output of a program.
     package struct Answer: Sendable {
         package var isSuccess: Bool
         package var output: String
         package var error: String
     }
 
-    /// The directories in which programs are looked up, in this order. Debian keeps `ip` and `nginx` off a user's PATH.
+    /// The directories to search, in order. Debian keeps `ip` and `nginx` out of a user's PATH.
     package static let directories: [FilePath] = {
         let package = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -22,7 +21,7 @@ package enum Tool {
             + ["/usr/sbin", "/sbin"]
     }()
 
-    /// A program in one of the directories.
+    /// The path of a program in one of the directories.
     package static func path(of name: String) -> FilePath? {
         directories.lazy.map { $0.appending(name) }.first { FileManager.default.isExecutableFile(atPath: $0.string) }
     }
@@ -30,7 +29,8 @@ package enum Tool {
     /// Whether a program is installed.
     package static func exists(_ name: String) -> Bool { path(of: name) != nil }
 
-    /// A program that a test can't do without.
+    /// The path of a program that a test needs.
+    /// - Throws: `TestFailure` if it is missing.
     package static func require(_ name: String) throws -> FilePath {
         guard let path = path(of: name) else { throw TestFailure("there is no \(name)") }
         return path
@@ -61,7 +61,7 @@ package enum Tool {
         return answer.output
     }
 
-    /// A file's SHA-256 as sha256sum(1) takes it, in lower-case hexadecimal digits.
+    /// A file's SHA-256 according to sha256sum(1), in lower-case hexadecimal.
     package static func sha256(_ path: FilePath) async throws -> String {
         String(try await output(of: "sha256sum", [path.string]).prefix(64))
     }

@@ -1,19 +1,19 @@
 import Glibc
 import ZeroMQ
 
-/// A connection to a port of this machine, for what no decent client would send.
+/// A raw connection to a port of this machine, for input that no proper client would send.
 public actor WebClient {
     private static let limit: Int64 = 50_000_000_000
-    /// All clients wait on it.
+    /// All clients share this thread.
     private static let shared = Result { try SocketThread(name: "clients") }
 
     private let thread: SocketThread
     private let descriptor: Int32
 
-    /// Runs on the thread that all clients wait on.
+    /// The thread that all clients share.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Begins to connect: where a server takes nobody more, that takes its time.
+    /// Starts to connect, which takes time if the server accepts no more connections.
     public init(port: UInt16) throws {
         thread = try Self.shared.get()
         descriptor = socket(
@@ -24,7 +24,7 @@ public actor WebClient {
 
     deinit { close(descriptor) }
 
-    /// Sends a text, once there is a connection. Whether anybody takes it does not matter.
+    /// Sends a text once connected. Whether the server reads it does not matter.
     public func send(_ text: String) async throws {
         let deadline = MonotonicClock.now + Self.limit
         let bytes = Array(text.utf8)
@@ -35,10 +35,10 @@ public actor WebClient {
         }
     }
 
-    /// What the server sends until it ends the connection; nil if it does not do that in time.
+    /// Everything the server sends until it closes the connection; nil if it does not close it in time.
     public func answer() async throws -> String? { try await bytes().map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The same, if it is no text.
+    /// The same as bytes.
     public func bytes() async throws -> [UInt8]? {
         let deadline = MonotonicClock.now + Self.limit
         var bytes: [UInt8] = []
@@ -51,9 +51,8 @@ public actor WebClient {
         return nil
     }
 
-    /// What came since, as a text that begins with what came before; returns when it is as asked, or the server ended the
-    /// connection.
-    /// - Throws: `TestFailure` if it does not get so in time.
+    /// Received text, appended to `before`; returns when it satisfies `isSo`, or the server closed the connection.
+    /// - Throws: `TestFailure` if neither happens in time.
     public func text(
         _ what: String, after before: String = "", where isSo: @Sendable (String) -> Bool
     ) async throws -> String {
@@ -70,7 +69,7 @@ public actor WebClient {
         throw TestFailure("\(what) did not come, but \(String(decoding: bytes.suffix(2_000), as: UTF8.self))")
     }
 
-    /// What a server answers to a request.
+    /// A server's response to a raw request.
     public static func answer(_ request: String, port: UInt16) async throws -> String? {
         let client = try WebClient(port: port)
         try await client.send(request)

@@ -1,7 +1,7 @@
-/// Asks again and again until something is so. Only for what gives no event to wait for: a file's size, say.
+/// Polls until a condition holds. Only for state without an event to wait for, such as a file's size.
 /// - Parameters:
-///   - what: what is waited for, for the failure's sentence.
-///   - limit: how long.
+///   - what: what is awaited, for the failure's message.
+///   - limit: how long to wait.
 /// - Throws: as `eventualValue`.
 package func eventually(
     _ what: String, within limit: Duration = .seconds(50), condition: () async throws -> Bool
@@ -9,12 +9,12 @@ package func eventually(
     try await eventualValue(what, within: limit) { try await condition() ? true : nil }
 }
 
-/// Asks again and again until there is a value. Only for what gives no event to wait for.
+/// Polls until there is a value. Only for state without an event to wait for.
 /// - Parameters:
-///   - what: what is waited for, for the failure's sentence.
-///   - limit: how long.
-/// - Throws: `TestFailure` when the time is over, and what the probe throws, but for a `DecodingError`: a file that is just being
-///   made can't be decoded yet.
+///   - what: what is awaited, for the failure's message.
+///   - limit: how long to wait.
+/// - Throws: `TestFailure` after the limit, and errors of the probe except `DecodingError`, because a file that is being written
+///   can't be decoded yet.
 @discardableResult
 package func eventualValue<Value>(
     _ what: String, within limit: Duration = .seconds(50), probe: () async throws -> Value?

@@ -1,4 +1,4 @@
-/// A gzip file (RFC 1952) whose content is stored, not squeezed.
+/// A gzip file (RFC 1952) whose content is stored uncompressed.
 package func gzipStored(_ content: [UInt8]) -> [UInt8] {
     func littleEndian(_ value: UInt32, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }

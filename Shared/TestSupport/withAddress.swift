@@ -1,6 +1,6 @@
 package import Glibc
 
-/// Calls the system with an address of this machine.
+/// Passes an address of this machine to a system call.
 /// - Parameter host: the last number of 127.0.0.x.
 package func withAddress<Result>(
     port: UInt16, host: UInt32 = 1, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result

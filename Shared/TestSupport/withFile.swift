@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SystemPackage
 
-/// Writes a file into a directory of its own, lends its path, and removes both.
+/// Writes a file into a directory of its own, passes its path to `body`, and removes both.
 package func withFile<Result>(_ name: String, _ contents: [UInt8], _ body: (String) throws -> Result) throws -> Result {
     try withTemporaryDirectory { directory in
         let file = directory.appending(name).string
@@ -10,7 +10,7 @@ package func withFile<Result>(_ name: String, _ contents: [UInt8], _ body: (Stri
     }
 }
 
-/// The same with a closure that waits.
+/// The same with text and an asynchronous closure.
 package func withFile(_ name: String, _ text: String, _ body: (String) async throws -> Void) async throws {
     try await withTemporaryDirectory { directory in
         let file = directory.appending(name).string

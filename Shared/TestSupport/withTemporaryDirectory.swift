@@ -2,16 +2,16 @@ import FoundationEssentials
 import Glibc
 package import SystemPackage
 
-/// Makes a directory that nobody else has, and removes it with all that is in it, however the body ends.
-/// - Throws: `Errno` if it can't be made, and what the body throws.
+/// Makes a unique directory, and removes it with its contents, however the body ends.
+/// - Throws: `Errno` if it can't be made, and errors of the body.
 package func withTemporaryDirectory<Result>(_ body: (FilePath) throws -> Result) throws -> Result {
     let directory = try makeTemporaryDirectory()
     defer { remove(directory) }
     return try body(directory)
 }
 
-/// Makes a directory that nobody else has, and removes it with all that is in it, however the body ends.
-/// - Throws: `Errno` if it can't be made, and what the body throws.
+/// Makes a unique directory, and removes it with its contents, however the body ends.
+/// - Throws: `Errno` if it can't be made, and errors of the body.
 package func withTemporaryDirectory<Result>(_ body: (FilePath) async throws -> Result) async throws -> Result {
     let directory = try makeTemporaryDirectory()
     defer { remove(directory) }
@@ -28,6 +28,6 @@ private func makeTemporaryDirectory() throws -> FilePath {
 }
 
 private func remove(_ directory: FilePath) {
-    // What a killed program left behind may be unreadable; a directory in TMPDIR is not a reason to fail a test.
+    // Files of a killed program may not be removable; a directory left in TMPDIR is no reason to fail a test.
     try? FileManager.default.removeItem(atPath: directory.string)
 }

@@ -1,8 +1,8 @@
 /// Cancels an operation that takes too long.
 /// - Parameters:
-///   - what: what is waited for, for the failure's sentence.
-///   - limit: how long.
-/// - Throws: `TestFailure` when the time is over, and what the operation throws.
+///   - what: what is awaited, for the failure's message.
+///   - limit: how long to wait.
+/// - Throws: `TestFailure` after the limit, and errors of the operation.
 package func withTimeLimit<Result: Sendable>(
     _ limit: Duration, _ what: String, _ operation: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {

@@ -2,9 +2,9 @@ package import FoundationEssentials
 import CZlib
 import SystemPackage
 
-/// A file that is read from its beginning, plain or compressed with gzip: zlib tells which.
+/// Reads a file from its beginning, plain or compressed with gzip, as zlib detects.
 ///
-/// Not for use by two threads at once: it has one position.
+/// Not for concurrent use, since the file has one position.
 package final class GzipFile<Failure: TextInputFailure> {
     /// Bytes read at once.
     private static var chunkSize: Int { 1 << 16 }
@@ -33,14 +33,14 @@ package final class GzipFile<Failure: TextInputFailure> {
         gzclose(file)
     }
 
-    /// Lends the next chunk to `body`; false, without a call, at the end.
+    /// Passes the next chunk to `body`; at the end, returns false without calling `body`.
     ///
-    /// - Throws: `unreadable` if reading fails or a compressed file was cut off.
+    /// - Throws: `unreadable` if reading fails or a compressed file is truncated.
     package func read(_ body: (Span<UInt8>) -> Void) throws(Failure) -> Bool {
         let count = Int(gzread(file, &chunk, UInt32(Self.chunkSize)))
         guard count >= 0 else { throw failure() }
         if count < Self.chunkSize {
-            // A compressed file that was cut off reads as a short one: only the error state tells (zlib.h, gzread).
+            // A truncated compressed file reads like a shorter one; only the error state differs (zlib.h, gzread).
             var code: Int32 = 0
             gzerror(file, &code)
             guard code == Z_OK || code == Z_STREAM_END else { throw failure() }
@@ -51,14 +51,13 @@ package final class GzipFile<Failure: TextInputFailure> {
         return true
     }
 
-    /// Reads what is left.
+    /// Reads the rest of the file.
     package func readAll() throws(Failure) -> Data {
         var all = Data()
         while try read({ chunk in chunk.withUnsafeBufferPointer { all.append($0) } }) {}
         return all
     }
 
-    /// Goes back to the beginning.
     package func rewind() throws(Failure) {
         guard gzrewind(file) == 0 else { throw failure() }
     }

@@ -11,10 +11,10 @@ package final class LineReader<Failure: TextInputFailure> {
         file = try GzipFile(path: path)
     }
 
-    /// Lends the next line, without its end (LF or CR LF), to `body`; false, without a call, at the end.
+    /// Passes the next line, without its end (LF or CR LF), to `body`; at the end, returns false without calling `body`.
     ///
-    /// - Throws: `unreadable` if reading fails; `invalidInput` for a line that is too long and what `body` throws, with the
-    ///   file and line in front. That line is taken all the same.
+    /// - Throws: `unreadable` if reading fails; `invalidInput` if a line is too long, or the error of `body`, both prefixed with
+    ///   file and line. The line is consumed even then.
     package func next(_ body: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) -> Bool {
         while true {
             do throws(Failure) {
@@ -30,7 +30,6 @@ package final class LineReader<Failure: TextInputFailure> {
         }
     }
 
-    /// Goes back to the first line.
     package func rewind() throws(Failure) {
         try file.rewind()
         lines = LineSplitter()

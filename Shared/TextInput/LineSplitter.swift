@@ -1,26 +1,26 @@
 import Glibc
 
-/// Cuts bytes that come in chunks into lines, for files and for live input alike.
+/// Splits chunks of bytes into lines, for files and live input.
 ///
-/// Holds at most one chunk and one unfinished line; a line longer than `maximumLength` is an error, and skipped.
+/// Holds at most one chunk and one unfinished line. A line longer than `maximumLength` is an error, and skipped.
 package struct LineSplitter {
-    /// The longest line that is taken, in bytes.
+    /// The maximum length of a line, in bytes.
     package static let maximumLength = 1 << 20
 
-    /// The number of the line that `next` gave last, from 1.
+    /// The number of the last line from `next`, counted from 1.
     package private(set) var lineNumber = 0
 
     private var bytes: [UInt8] = []
     /// Where the next line begins in `bytes`.
     private var start = 0
-    /// Up to where `bytes` was searched for a line's end.
+    /// `bytes` was searched for a line's end up to here.
     private var searched = 0
     private var isFinished = false
     private var isSkipping = false
 
     package init() {}
 
-    /// Adds a chunk. Take all complete lines out with `next` before the next one.
+    /// Appends a chunk. Take all complete lines with `next` before the next chunk.
     package mutating func append(_ chunk: Span<UInt8>) {
         bytes.removeFirst(start)
         searched -= start
@@ -28,14 +28,14 @@ package struct LineSplitter {
         chunk.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
     }
 
-    /// Says that nothing more comes: what is left without a line's end is the last line.
+    /// Marks the end of the input: the rest without a line's end is the last line.
     package mutating func finish() {
         isFinished = true
     }
 
-    /// Lends the next line, without its end (LF or CR LF), to `body`; false, without a call, if there is no complete one.
+    /// Passes the next line, without its end (LF or CR LF), to `body`; returns false without a call if none is complete.
     ///
-    /// - Throws: `invalidInput` for a line that is too long, else what `body` throws. The line is taken all the same.
+    /// - Throws: `invalidInput` if a line is too long, or the error of `body`. The line is consumed even then.
     package mutating func next<Failure: TextInputFailure>(
         _ body: (Span<UInt8>) throws(Failure) -> Void
     ) throws(Failure) -> Bool {

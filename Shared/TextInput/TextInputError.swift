@@ -1,6 +1,6 @@
-/// What went wrong with text that is read from a file or a pipe, in words for the person who has to mend it.
+/// An error in text from a file or a pipe, described for the person who has to fix it.
 package struct TextInputError: Error, Hashable, CustomStringConvertible {
-    /// The kind of failure. An open set: more may be added.
+    /// The kind of error. An open set: more may be added.
     package struct Code: Hashable, Sendable, RawRepresentable {
         package let rawValue: String
 
@@ -10,13 +10,12 @@ package struct TextInputError: Error, Hashable, CustomStringConvertible {
 
         /// A file could not be opened or read.
         package static let unreadable = Self(rawValue: "unreadable")
-        /// A file or a line does not hold what it should.
+        /// The contents of a file or a line are invalid.
         package static let invalidInput = Self(rawValue: "invalidInput")
     }
 
-    /// The kind of failure.
     package let code: Code
-    /// A sentence for a person.
+    /// A sentence for people.
     package let message: String
 
     package init(_ code: Code, _ message: String) {

@@ -1,8 +1,8 @@
-/// What is thrown while text is read: an error of who reads it, which can also hold the text's own, so that there is one type.
+/// The error type of a text's reader, which can also wrap a `TextInputError`, so that typed throws need only one type.
 package protocol TextInputFailure: Error {
-    /// The text's own failure: a file that cannot be read, a line that is too long.
+    /// Wraps an error of the input: a file that can't be read, a line that is too long.
     init(_ error: TextInputError)
 
-    /// The same failure with the place where it happened in front: `walk.csv, line 7: …`.
+    /// The same error, prefixed with its place: `walk.csv, line 7: …`.
     func at(_ place: String) -> Self
 }

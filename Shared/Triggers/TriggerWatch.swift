@@ -4,17 +4,17 @@ package import Messages
 import Recording
 import ServiceKit
 
-/// Watches streams for triggers and decides about sessions: everything that `recorder watch` knows.
+/// Watches streams for triggers and decides about sessions: the whole state of `recorder watch`.
 ///
 /// It receives events with their time and returns effects. The caller has sockets and a clock: it carries the effects out and
 /// reports the results. Confined to one thread.
 package final class TriggerWatch: RecoveringCore {
-    /// Bytes that may wait for samples before them, of all streams together.
+    /// Most bytes that may wait for samples before them, of all streams together.
     private static let holdLimit = 64_000_000
-    /// Streams that can't be watched and are remembered as such: a stranger could publish under ever new names.
+    /// Most streams that can't be watched and are remembered as such: a stranger could publish under ever new names.
     private static let maximumRefused = 4_096
     private static let keptAhead: Int64 = 5_000_000_000
-    /// Requests to keep a time that wait while a recorder is away; beyond, triggers are told, and lost.
+    /// Most requests to keep a time that may wait while a recorder is unreachable; further triggers are reported, and lost.
     private static let maximumKeeps = 1_000
 
     package var effects: [Effect] = []
@@ -22,21 +22,21 @@ package final class TriggerWatch: RecoveringCore {
     private let expressions: [TriggerExpression]
     private let patterns: Set<String>
     private let prefix: String
-    /// Tells sessions of the same second apart.
+    /// Makes names of sessions of the same second differ.
     private var number: UInt16
     /// Nanoseconds.
     private let (before, after): (Int64, Int64)
     private let limit: Int
-    /// The session with a ring of which the time around triggers is kept; nil to record sessions.
+    /// The session with a ring that keeps the time around triggers; nil to record sessions.
     private let ring: String?
     private var sessions: TriggeredSessions
-    /// The latest time that the ring was asked to keep, with all that touches it, on the monotonic clock.
+    /// The latest time range that the ring was asked to keep, merged with ranges that touch it, on the monotonic clock.
     private var keptTime: ClosedRange<Int64>?
     private var triggersKept = 0
-    /// Requests to keep a time that are not answered.
+    /// The number of unanswered requests to keep a time.
     private var openKeeps = 0
     private var streams: [StreamName: WatchedStream] = [:]
-    /// Those of which something depends on time alone.
+    /// The streams with a condition that depends on time alone.
     private var timed: [WatchedStream] = []
     private var topics = TopicTable<WatchedStream>()
     private var descriptions = StreamDescriptions()
@@ -45,11 +45,12 @@ package final class TriggerWatch: RecoveringCore {
     private var isStopping = false
 
     /// - Parameters:
-    ///   - before: nanoseconds before the first trigger of a session, and `after` the last one.
-    ///   - limit: how many sessions there may be; nil for any number.
-    ///   - prefix: what sessions' names begin with.
-    ///   - number: of the first session, to tell it from those of another watch.
-    ///   - ring: a session of which the time around each trigger is kept, in place of sessions of its own.
+    ///   - before: nanoseconds that a session begins before its first trigger.
+    ///   - after: nanoseconds that a session ends after its last trigger.
+    ///   - limit: most sessions; nil for any number.
+    ///   - prefix: the first part of the sessions' names.
+    ///   - number: number of the first session, so that its name differs from those of another watch.
+    ///   - ring: a session that keeps the time around each trigger; then no other sessions are recorded.
     package init(
         _ expressions: [TriggerExpression], before: Int64, after: Int64, limit: Int? = nil, prefix: String,
         number: UInt16, ring: String? = nil
@@ -64,15 +65,15 @@ package final class TriggerWatch: RecoveringCore {
         sessions = TriggeredSessions(before: before, after: after, limit: limit)
     }
 
-    /// Which streams are to be subscribed to.
+    /// The patterns of streams to subscribe to.
     package static func patterns(of expressions: [TriggerExpression]) -> Set<String> {
         Set(expressions.compactMap(\.pattern))
     }
 
-    /// Whether no session is open, or being ended.
+    /// Whether no session is open or being ended, and no request to keep a time is unanswered.
     package var isIdle: Bool { sessions.isIdle && openKeeps == 0 }
 
-    /// Whether nothing more can happen.
+    /// Whether no more events can change anything.
     package var isOver: Bool {
         ring == nil ? sessions.isOver : openKeeps == 0 && (triggersKept >= limit || isStopping)
     }
@@ -97,7 +98,7 @@ package final class TriggerWatch: RecoveringCore {
         emitActions(at: now)
     }
 
-    /// Reports what the recorder did not confirm, because the watch waits no longer.
+    /// Reports what the recorder did not confirm, because the watch stops waiting.
     package func giveUpUnconfirmed() {
         if isIdle { return }
         emit(.lost)
@@ -110,11 +111,11 @@ package final class TriggerWatch: RecoveringCore {
         }
     }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
     /// Takes an event of a publisher.
-    /// - Returns: the description that it was, if it was one.
-    /// - Throws: `MessageError` or `DecodingError` for one that can't be read.
+    /// - Returns: the stream's description, if the event is one.
+    /// - Throws: `MessageError` or `DecodingError` if the event can't be read.
     package func take(_ frames: EventFrames, at now: Moment) throws -> StreamDescription? {
         if let stream = topics.value(of: frames.topic) {
             let body = try stream.reader.read(frames.body)
@@ -130,7 +131,7 @@ package final class TriggerWatch: RecoveringCore {
     }
 
     /// Takes a batch of samples.
-    /// - Parameter published: when, by its publisher.
+    /// - Parameter published: when the publisher sent the batch, by its own clock.
     package func take(
         _ batch: ReceivedBatch, of name: StreamName, published: WallTime?, at now: Moment
     ) throws(MessageError) {
@@ -160,7 +161,7 @@ package final class TriggerWatch: RecoveringCore {
         emitActions(at: now)
     }
 
-    /// Takes what a publisher says of a stream.
+    /// Takes a publisher's description of a stream.
     package func take(_ description: StreamDescription, at now: Moment) {
         let name = description.name
         guard !isStopping, name.matches(anyOf: patterns), StreamName(name.description) == name,
@@ -186,7 +187,7 @@ package final class TriggerWatch: RecoveringCore {
         }
     }
 
-    /// Decides about what was found, and has what is missing replayed.
+    /// Handles a stream's findings, and begins a replay of missing samples.
     private func finish(_ stream: WatchedStream, isMissing: Bool, published: WallTime? = nil, at now: Moment) {
         for gap in stream.takeLost() {
             emit(.lost)
@@ -205,7 +206,8 @@ package final class TriggerWatch: RecoveringCore {
             } else if ring == nil {
                 sessions.hold(at: finding.instant, now: now.monotonic)
             } else if let kept = stream.keptUntil[finding.expression] {
-                // Of samples that were replayed, a finding may be long after the one before. It was so all the time between them.
+                // If samples were replayed, a finding may be long after the one before; the expression held all the time between
+                // them.
                 let start = min(kept, finding.instant.subtractingClamped(before))
                 stream.keptUntil[finding.expression] = extend(
                     kept, from: start, until: finding.instant.addingClamped(after), now: now)
@@ -217,9 +219,9 @@ package final class TriggerWatch: RecoveringCore {
         emit(.recover(stream.name))
     }
 
-    // MARK: What is missing
+    // MARK: Missing samples
 
-    /// What a stream's publisher is to replay next; nil if nothing is missing, which ends the recovery.
+    /// The samples that a stream's publisher must replay next; nil if nothing is missing, which ends the recovery.
     package func missing(_ name: StreamName, at now: Moment) -> MissingSamples? {
         guard let stream = streams[name] else { return nil }
         let missing = isStopping ? nil : stream.missing(at: now)
@@ -234,14 +236,14 @@ package final class TriggerWatch: RecoveringCore {
     }
 
     /// Takes the answer to a request for missing samples.
-    /// - Parameter count: how many samples the frames hold, by the answer.
+    /// - Parameter count: how many samples the frames hold, according to the answer.
     package func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
         guard let stream = asker(of: request) else { return }
         stream.take(frames, count: count, for: request, at: now)
         finish(stream, isMissing: false, at: now)
     }
 
-    /// Gives up what a request asked for.
+    /// Gives up the requested samples.
     package func giveUp(_ request: SamplesReplay, reason: Gap.Reason, at now: Moment) {
         guard let stream = asker(of: request) else { return }
         stream.giveUp(reason, at: now)
@@ -257,7 +259,8 @@ package final class TriggerWatch: RecoveringCore {
 
     // MARK: Sessions
 
-    /// - Returns: until when its time is kept, on the monotonic clock; nil if it is not the ring's to keep.
+    /// - Returns: up to when the ring keeps the trigger's time, on the monotonic clock; nil without a ring, or if the limit is
+    ///   reached.
     @discardableResult
     private func trigger(_ what: String, at instant: Int64, published: WallTime?, now: Moment) -> Int64? {
         let fate: String
@@ -266,7 +269,7 @@ package final class TriggerWatch: RecoveringCore {
             guard triggersKept < limit else { return nil }
             triggersKept += 1
             let (start, end) = (instant.subtractingClamped(before), instant.addingClamped(after))
-            // If it can't be requested now, it is with what continues.
+            // If the time can't be requested now, it is requested when the expression still holds.
             kept = keep(from: start, until: end, now: now) ? end : start
             fate = "session \(ring) keeps its time"
         } else {
@@ -282,9 +285,10 @@ package final class TriggerWatch: RecoveringCore {
         return kept
     }
 
-    /// Keeps the time of what is still so, and some ahead, so that not each sample of each stream is a request.
-    /// - Parameter kept: until when it is kept already.
-    /// - Returns: until when it is kept now.
+    /// Keeps the time of an expression that still holds, and some time ahead, so that not every sample of every stream causes a
+    /// request.
+    /// - Parameter kept: up to when the time is already kept.
+    /// - Returns: up to when the time is kept now.
     private func extend(_ kept: Int64, from start: Int64, until end: Int64, now: Moment) -> Int64 {
         if end <= kept { return kept }
         if let keptTime, keptTime.lowerBound <= start, end <= keptTime.upperBound { return keptTime.upperBound }
@@ -292,11 +296,11 @@ package final class TriggerWatch: RecoveringCore {
         return keep(from: start, until: ahead, now: now) ? ahead : kept
     }
 
-    /// - Returns: whether the ring is asked to keep the time.
+    /// - Returns: whether the request to keep the time is sent.
     private func keep(from start: Int64, until end: Int64, now: Moment) -> Bool {
         guard openKeeps < Self.maximumKeeps else {
             emit(.lost)
-            emit(.say("\(Self.maximumKeeps) times are to be kept before this one: it is not kept"))
+            emit(.say("\(Self.maximumKeeps) times are waiting to be kept: this one is not kept"))
             return false
         }
         if let time = keptTime, time.lowerBound <= end, start <= time.upperBound {
@@ -309,7 +313,7 @@ package final class TriggerWatch: RecoveringCore {
         return true
     }
 
-    /// Takes whether a time is kept.
+    /// Takes the answer to a request to keep a time.
     package func kept(_ outcome: Result<RecordingKeep.Reply, RequestError>, at now: Moment) {
         openKeeps -= 1
         switch outcome {
@@ -334,8 +338,8 @@ package final class TriggerWatch: RecoveringCore {
         }
     }
 
-    /// Takes that a session was started.
-    /// - Parameter failure: why it could not be.
+    /// Takes the result of starting a session.
+    /// - Parameter failure: why the session could not be started; nil if it was.
     package func started(_ session: String, failure: String?, at now: Moment) {
         if let failure {
             emit(.lost)
@@ -345,14 +349,14 @@ package final class TriggerWatch: RecoveringCore {
         emitActions(at: now)
     }
 
-    /// Takes that a session was extended.
-    /// - Parameter isRunning: whether it was; if not, it is over.
+    /// Takes the result of extending a session.
+    /// - Parameter isRunning: whether the session is still running; if not, it is over.
     package func extended(_ session: String, isRunning: Bool, at now: Moment) {
         sessions.extended(session, isRunning: isRunning, now: now.monotonic, named: { nextName(at: now) })
         emitActions(at: now)
     }
 
-    /// Takes that a session is over.
+    /// Takes the result of ending a session.
     package func stopped(_ session: String, _ outcome: Result<RecordingResult, RequestError>, at now: Moment) {
         switch outcome {
         case .success(let result):
@@ -380,14 +384,14 @@ package final class TriggerWatch: RecoveringCore {
         now.date.adding(instant.subtractingClamped(now.monotonic))
     }
 
-    /// With three decimals.
+    /// Rounded to three decimals.
     private static func text(_ value: Double) -> String {
         value.magnitude < 1e12 ? "\((value * 1_000).rounded() / 1_000)" : "\(value)"
     }
 }
 
 extension LogPattern {
-    /// Whether a log's name on the wire is meant. `*` stands for all logs.
+    /// Whether the log name in an event matches a pattern. An event about all logs, `*`, always does.
     fileprivate static func matches(_ pattern: LogPattern, _ name: String) -> Bool {
         name == LogFileEvent.allLogs || LogName(existing: name).map { pattern.matches($0) } ?? false
     }

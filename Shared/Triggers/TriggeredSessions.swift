@@ -1,15 +1,15 @@
 import Messages
 
-/// Decides when sessions begin, last longer, and end: triggers and time in, actions out.
+/// Decides when sessions begin, are extended, and end: triggers and time in, actions out.
 ///
-/// A pure value. Times are nanoseconds of one monotonic clock; a trigger's is that of its sample, which may be long past if the
-/// sample had to be replayed. A session begins `before` its first trigger and ends `after` its last. A trigger belongs to a
-/// session that is open, unless it is so late that the session does not have the time before it.
+/// A pure value. Times are nanoseconds of one monotonic clock. A trigger has the time of its sample, which may be long past if
+/// the sample was replayed. A session begins `before` its first trigger and ends `after` its last. A trigger belongs to an open
+/// session, unless the session began too late to have the time before the trigger.
 package struct TriggeredSessions: Sendable {
     package enum Action: Hashable, Sendable {
-        /// Start a session that begins at a time: `started`. The recorder is to end it by itself at `limit`.
+        /// Start a session that begins at `from`: `started`. The recorder must end it by itself at `limit`.
         case start(String, from: Int64, limit: Int64)
-        /// Let the recorder end a session later: `extended`.
+        /// Postpone the end of a session in the recorder: `extended`.
         case extend(String, limit: Int64)
         /// End a session: `stopped`.
         case stop(String)
@@ -18,55 +18,56 @@ package struct TriggeredSessions: Sendable {
     private struct Open {
         let name: String
         let from: Int64
-        /// When it is to be stopped.
+        /// When to stop the session.
         var end: Int64
-        /// When the recorder ends it by itself, as far as that was asked for.
+        /// When the recorder ends the session by itself, according to the last request.
         var limit: Int64
         var isStarted = false
         var isExtending = false
-        /// Whether a trigger came that the recorder was not asked about.
+        /// Whether a trigger came since the last request to the recorder.
         var isExtensionDue = false
-        /// The first trigger since the recorder last said that the session runs.
+        /// The first trigger since the recorder last confirmed that the session runs.
         var unconfirmed: Int64?
 
-        /// One that is being extended may have ended by itself; then what triggered since begins another.
+        /// A session that is being extended may have ended by itself; then triggers since begin another one.
         var canStop: Bool { isStarted && !isExtending }
     }
 
-    /// A session outlives a watch that is killed by so much at most; and so much can a watch be behind.
+    /// How long a session outlives a killed watch, at most; and how far a watch may be behind.
     package static let slack: Int64 = 10_000_000_000
-    /// Sessions that are open at the same time. There are several only if samples were replayed late.
+    /// Most sessions that are open at the same time. There are several only if samples were replayed late.
     private static let maximumOpen = 8
-    /// Sessions that are being ended: with so many, the next one waits.
+    /// Most sessions that are being ended at the same time; the next one waits.
     private static let maximumEnding = 64
 
     private let before: Int64
     private let after: Int64
-    /// How many sessions there may be in all.
+    /// Most sessions in all.
     private let limit: Int
     private var open: [Open] = []
     private var ending: Set<String> = []
     private var begun = 0
     private var isStopping = false
-    /// What is to be done, in this order.
+    /// The actions to carry out, in this order.
     private var actions: [Action] = []
 
     /// - Parameters:
-    ///   - before: nanoseconds before the first trigger, and `after` the last one.
-    ///   - limit: how many sessions there may be; nil for any number.
+    ///   - before: nanoseconds that a session begins before its first trigger.
+    ///   - after: nanoseconds that a session ends after its last trigger.
+    ///   - limit: most sessions; nil for any number.
     package init(before: Int64, after: Int64, limit: Int? = nil) {
         self.before = before
         self.after = after
         self.limit = limit ?? .max
     }
 
-    /// Whether no session is open, or being ended.
+    /// Whether no session is open or being ended.
     package var isIdle: Bool { open.isEmpty && ending.isEmpty }
 
-    /// Sessions that are open, or being ended, in the order of their names.
+    /// The open sessions and those being ended, in the order of their names.
     package var unfinished: [String] { (open.map(\.name) + ending).sorted() }
 
-    /// Whether nothing more can happen.
+    /// Whether no more events can change anything.
     package var isOver: Bool { isIdle && (begun >= limit || isStopping) }
 
     /// When `wake` is due.
@@ -81,8 +82,8 @@ package struct TriggeredSessions: Sendable {
     }
 
     /// Takes a trigger.
-    /// - Parameter name: names a new session.
-    /// - Returns: the session that it belongs to, and whether that begins with it; nil if there may be no more.
+    /// - Parameter name: makes the name of a new session.
+    /// - Returns: the trigger's session, and whether it is new; nil if no more sessions may begin.
     package mutating func trigger(
         at instant: Int64, now: Int64, named name: () -> String
     ) -> (session: String, isNew: Bool)? {
@@ -108,7 +109,7 @@ package struct TriggeredSessions: Sendable {
         return session.name
     }
 
-    /// Takes that what triggered is still so.
+    /// Notes that a triggered expression still holds.
     package mutating func hold(at instant: Int64, now: Int64) {
         guard let index = index(for: instant.subtractingClamped(before)) else { return }
         open[index].end = max(open[index].end, instant.addingClamped(after))
@@ -116,12 +117,12 @@ package struct TriggeredSessions: Sendable {
         extend(index)
     }
 
-    /// The latest open session that has everything from a time on.
+    /// The latest open session that has everything from a time on; the latest of all if too many are open.
     private func index(for from: Int64) -> Int? {
         open.lastIndex { $0.from <= from } ?? (open.count >= Self.maximumOpen ? open.indices.last : nil)
     }
 
-    /// Whether the recorder would end a session soon after the time that it is to have.
+    /// Whether the recorder would end a session before `slack / 2` after the session's end.
     private func needsMore(_ session: Open) -> Bool { session.end.addingClamped(Self.slack / 2) > session.limit }
 
     private mutating func extend(_ index: Int) {
@@ -134,7 +135,7 @@ package struct TriggeredSessions: Sendable {
         actions.append(.extend(session.name, limit: open[index].limit))
     }
 
-    /// Ends sessions whose time is over.
+    /// Ends sessions whose time has passed.
     package mutating func wake(at now: Int64) {
         for session in open where session.canStop && (now >= session.end || isStopping) {
             guard ending.count < Self.maximumEnding || isStopping else { return }
@@ -147,7 +148,7 @@ package struct TriggeredSessions: Sendable {
         if ending.insert(name).inserted { actions.append(.stop(name)) }
     }
 
-    /// Takes that a session was started, or could not be.
+    /// Takes the result of starting a session.
     package mutating func started(_ name: String, isRunning: Bool, now: Int64) {
         guard let index = open.firstIndex(where: { $0.name == name }) else { return }
         if isRunning {
@@ -160,7 +161,7 @@ package struct TriggeredSessions: Sendable {
         }
     }
 
-    /// Takes whether a session was extended. One that is over has ended before its time: what triggered since begins another.
+    /// Takes the result of extending a session. If the session has already ended, triggers since then begin another one.
     package mutating func extended(_ name: String, isRunning: Bool, now: Int64, named newName: () -> String) {
         guard let index = open.firstIndex(where: { $0.name == name }) else { return }
         open[index].isExtending = false
@@ -172,17 +173,17 @@ package struct TriggeredSessions: Sendable {
             let unconfirmed = open[index].unconfirmed
             let end = open[index].end
             stop(name)
-            // Also if the watch is stopping: it was told that this is recorded.
+            // Even if the watch is stopping: the trigger was reported as recorded.
             if let unconfirmed {
                 _ = begin(from: unconfirmed.subtractingClamped(before), end: end, now: now, named: newName)
             }
         }
     }
 
-    /// Takes that a session is over.
+    /// Notes that a session is over.
     package mutating func stopped(_ name: String) { ending.remove(name) }
 
-    /// Ends everything.
+    /// Ends all sessions.
     package mutating func stopAll(at now: Int64) {
         isStopping = true
         wake(at: now)

@@ -1,25 +1,25 @@
-/// When an upload that failed is tried again: exponential backoff with full jitter (M. Brooker, "Exponential backoff
-/// and jitter", AWS Architecture Blog, 2015), so that many machines that failed together don't come back together.
+/// The delays between attempts after failures: exponential backoff with full jitter (M. Brooker, "Exponential backoff and
+/// jitter", AWS Architecture Blog, 2015), so that machines that failed together do not retry together.
 package struct RetryPolicy: Hashable, Sendable {
-    /// How often is tried at most, the first time included.
+    /// The maximum number of attempts, including the first.
     var attempts: Int
-    /// What the first wait is chosen below; each further one has twice the room.
+    /// The upper bound of the first random delay. It doubles with each attempt.
     var base = Duration.seconds(1)
-    /// What no wait is chosen above.
+    /// The upper bound of all random delays.
     var cap = Duration.seconds(300)
-    /// A receiver that asks for more patience than this is left alone until somebody asks for the upload again.
+    /// If a receiver requests a longer delay than this, the upload is not retried until someone requests it.
     var patience = Duration.seconds(3600)
 
     package init(attempts: Int = 8) { self.attempts = attempts }
 
-    /// How long to wait before the next try.
-    /// - Parameter attempt: how many tries have failed, this one included.
-    /// - Returns: `nil` if it is to be given up.
+    /// The delay before the next attempt.
+    /// - Parameter attempt: the number of failed attempts, including this one.
+    /// - Returns: `nil` if no further attempt should be made.
     package func delay(
         afterAttempt attempt: Int, error: UploadError, using random: inout some RandomNumberGenerator
     ) -> Duration? {
         guard attempt < attempts else { return nil }
-        // Doubling 30 times is beyond every cap, and does not overflow.
+        // Doubling 30 times exceeds every cap and does not overflow.
         let room = min(cap, base * (1 << min(attempt - 1, 30)))
         let jitter = .nanoseconds(1) * Int64.random(in: 0...Int64(room / .nanoseconds(1)), using: &random)
         switch error.retry {

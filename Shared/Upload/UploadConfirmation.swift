@@ -1,34 +1,33 @@
 package import Messages
 
-/// What a receiver said about a file that it has, all of it: what makes an upload count.
+/// A receiver's proof that it has a complete file. Only this makes an upload count.
 package struct UploadConfirmation: Codable, Hashable, Sendable {
-    /// How the receiver's bytes were seen to be ours.
+    /// How the receiver's bytes were verified.
     package enum Proof: String, Codable, Sendable {
-        /// The receiver gave the SHA-256 of what it has.
+        /// The receiver reported the matching SHA-256.
         case sha256
-        /// It gave the SHA-256 of the parts' SHA-256, which are ours (S3, multipart).
+        /// The receiver reported the matching SHA-256 of the parts' SHA-256 (S3, multipart).
         case partsSHA256
-        /// It gave the MD5 of what it has, as `Content-MD5` or entity tag.
+        /// The receiver reported the matching MD5, as `Content-MD5` or entity tag.
         case md5
-        /// It gave the MD5 of the parts' MD5, which are ours (S3, multipart).
+        /// The receiver reported the matching MD5 of the parts' MD5 (S3, multipart).
         case partsMD5
-        /// It gave no hash that we know, so everything was read back and hashed here.
+        /// The receiver reported no known hash, so the whole file was read back and hashed here.
         case readBack
     }
 
-    /// Where the file is: a URL without what is secret in it.
+    /// The URL of the file, without secrets.
     package let location: String
-    /// Its length there.
+    /// The file's length at the receiver.
     package let bytes: Int
-    /// The SHA-256 of our bytes, which the receiver's are, in hexadecimal digits.
+    /// The SHA-256 of the local file, in hexadecimal digits.
     package let sha256: String
-    /// How that is known.
     package let proof: Proof
-    /// The hash as the receiver said it; the SHA-256 in hexadecimal digits of what was read back.
+    /// The hash as the receiver reported it; for a file that was read back, its SHA-256 in hexadecimal digits.
     package let checksum: String
-    /// Whether it was there already, so that nothing was sent.
+    /// Whether the file already existed, so that nothing was sent.
     package let wasThere: Bool
-    /// When it was confirmed, on this machine's clock.
+    /// When the file was confirmed, on this machine's clock.
     package let date: WallTime
 
     package init(

@@ -1,6 +1,6 @@
 import ZeroMQ
 
-/// Uploads one file at a time on a thread of its own, where it may wait for disks and networks.
+/// Uploads one file at a time on its own thread, which may block on disks and networks.
 actor UploadWorker {
     private let receiver: any Receiver
     private let options: HTTPOptions
@@ -15,7 +15,7 @@ actor UploadWorker {
         thread = try SocketThread(name: "upload-\(number)")
     }
 
-    /// Tries once.
+    /// Makes one attempt.
     func upload(_ source: SourceFile, _ throttle: UploadThrottle) -> Result<UploadConfirmation, UploadError> {
         Result { () throws(UploadError) in
             let location = receiver.location(of: source.archive.name)
@@ -24,7 +24,7 @@ actor UploadWorker {
         }
     }
 
-    /// Connections stay open from one file to the next.
+    /// Reuses the connection of the previous file.
     private func openConnection(_ location: String) throws(UploadError) -> HTTPConnection {
         if let connection { return connection }
         do throws(HTTPFailure) {

@@ -1,27 +1,26 @@
 import ZeroMQ
 
-/// Brings archives to their receiver: several at a time, within a bandwidth.
+/// Uploads archives to their receiver, several at a time and within a bandwidth.
 ///
 /// ```swift
 /// let confirmation = try await uploader.upload(archive)
 /// ```
 ///
-/// A file may be given again at any time, also after a crash: what the receiver has already is confirmed and not sent,
-/// and a file that goes in parts continues those that are missing. If an error says that it may succeed later,
-/// give the file again later (`RetryPolicy`); if it says `never`, when a person asks for it.
+/// A file can be passed again at any time, even after a crash: a file that the receiver has is confirmed without being sent, and
+/// an upload in parts sends only the missing parts. If an error's `retry` allows a later attempt, pass the file again later
+/// (`RetryPolicy`); if it is `never`, only when a person requests it.
 package actor Uploader {
     private let receiver: any Receiver
     private let limit: BandwidthLimit?
     private let sizes: PartPlan.Sizes
-    /// Each has a thread, and the number of files that were given to it.
+    /// Each worker has a thread, and the number of files assigned to it.
     private var workers: [(worker: UploadWorker, files: Int)] = []
-    /// What is known of files whose last try failed, by name, so that their hashes are taken once.
+    /// The hashes of files whose last attempt failed, by name, so that they are computed once.
     private var digests: [String: FileDigests] = [:]
 
-    /// Starts the threads.
     /// - Parameters:
-    ///   - count: how many files are uploaded at a time; more than that wait.
-    ///   - bytesPerSecond: what all of them together send at most.
+    ///   - count: the number of simultaneous uploads; further files wait.
+    ///   - bytesPerSecond: the limit for all uploads together.
     init(
         to receiver: any Receiver, count: Int = 1, bytesPerSecond: Int? = nil, options: HTTPOptions = HTTPOptions(),
         sizes: PartPlan.Sizes = PartPlan.Sizes()
@@ -34,8 +33,8 @@ package actor Uploader {
         }
     }
 
-    /// Tries once to bring a file to the receiver. Cancelling the task ends it within a second or so.
-    /// - Returns: what the receiver confirmed: it has the file, all of it.
+    /// Makes one attempt to upload a file. Cancelling the task ends the attempt within about a second.
+    /// - Returns: the receiver's confirmation that it has the complete file.
     package func upload(_ file: UploadFile) async throws(UploadError) -> UploadConfirmation {
         let source = try SourceFile(file, sizes: sizes, digests: digests[file.name])
         let throttle = UploadThrottle(limit: limit)
@@ -52,6 +51,6 @@ package actor Uploader {
         return try result.get()
     }
 
-    /// Forgets what is known of a file that is not given again.
+    /// Forgets the hashes of a file that will not be passed again.
     package func forget(_ name: String) { digests[name] = nil }
 }

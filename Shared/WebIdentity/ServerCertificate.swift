@@ -2,19 +2,19 @@ import COpenSSL
 import Glibc
 import Messages
 
-/// A certificate of this machine with its key, as a server shows it.
+/// A server certificate of this machine, with its key.
 ///
-/// OpenSSL counts references with locks (X509_up_ref(3)), and reads do not change a certificate that was read.
+/// Sendable, because OpenSSL counts references with locks (X509_up_ref(3)), and reading does not change a parsed certificate.
 final class ServerCertificate: @unchecked Sendable {
-    /// Days that a certificate is valid that is made here: some browsers refuse more.
+    /// Validity of a certificate made here, in days; some browsers refuse more.
     private static let days: Int32 = 825
 
     private let handle: OpaquePointer
     let certificate: String
     let key: String
 
-    /// Reads a certificate and its key, both in PEM.
-    /// - Throws: `Fault` with what to do.
+    /// Parses a certificate and its key, both in PEM.
+    /// - Throws: `Fault` with advice.
     init(certificate: String, key: String) throws(Fault) {
         defer { ERR_clear_error() }
         guard let handle = Self.read(certificate, { PEM_read_bio_X509($0, nil, nil, nil) }) else {
@@ -22,7 +22,7 @@ final class ServerCertificate: @unchecked Sendable {
         }
         self.handle = handle
         (self.certificate, self.key) = (certificate, key)
-        // A pass phrase would be asked for on the terminal.
+        // Without the callback, OpenSSL would ask for a pass phrase on the terminal.
         guard let secret = Self.read(key, { PEM_read_bio_PrivateKey($0, nil, { _, _, _, _ in 0 }, nil) }) else {
             throw Fault(text: "the private key can't be read: give one in PEM, without a pass phrase")
         }
@@ -34,7 +34,7 @@ final class ServerCertificate: @unchecked Sendable {
 
     deinit { X509_free(handle) }
 
-    /// What is wrong, and what to do.
+    /// An error with advice.
     struct Fault: Error {
         let text: String
     }
@@ -46,9 +46,9 @@ final class ServerCertificate: @unchecked Sendable {
         return read(source)
     }
 
-    // MARK: What it says
+    // MARK: Contents
 
-    /// The SHA-256 of the certificate, as browsers show it: `AB:CD:…`.
+    /// The certificate's SHA-256 fingerprint, as browsers show it: `AB:CD:…`.
     var fingerprint: String {
         var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0
@@ -59,10 +59,9 @@ final class ServerCertificate: @unchecked Sendable {
         }.joined(separator: ":")
     }
 
-    /// Whether it is for a host of this name; names in it may have a `*`.
+    /// Whether the certificate is valid for this host name; its names may contain `*`.
     func isFor(_ name: String) -> Bool { X509_check_host(handle, name, name.utf8.count, 0, nil) == 1 }
 
-    /// Whether it is valid at a date.
     func isValid(at date: WallTime) -> Bool {
         var seconds = time_t(date.nanosecondsSince1970 / 1_000_000_000)
         return X509_cmp_time(X509_get0_notBefore(handle), &seconds) < 0
@@ -71,8 +70,8 @@ final class ServerCertificate: @unchecked Sendable {
 
     // MARK: Making one
 
-    /// Makes a certificate that its own key has signed, for names and addresses of this machine.
-    /// - Parameter names: as `subjectAltName` of openssl has them: `DNS:lab`, `IP:127.0.0.1`.
+    /// Makes a self-signed certificate for names and addresses of this machine.
+    /// - Parameter names: in the form of OpenSSL's `subjectAltName`: `DNS:lab`, `IP:127.0.0.1`.
     static func make(for name: String, names: [String], at date: WallTime) throws(Fault) -> ServerCertificate {
         defer { ERR_clear_error() }
         let fault = Fault(text: "OpenSSL could not make a certificate for \(names.joined(separator: ","))")
@@ -83,7 +82,7 @@ final class ServerCertificate: @unchecked Sendable {
         }
         var random = SystemRandomNumberGenerator()
         var seconds = time_t(date.nanosecondsSince1970 / 1_000_000_000)
-        // Other machines' clocks may be behind.
+        // Valid from a day earlier, because other machines' clocks may be behind.
         let (day, earlier): (Int, Int32) = (24 * 3_600, -1)
         let subject = X509_get_subject_name(handle)
         guard X509_set_version(handle, 2) == 1,

@@ -5,27 +5,26 @@ package import ServiceKit
 package import SystemPackage
 package import WebServer
 
-/// How a server that other machines can reach proves who it is, and knows who asks: a directory with `certificate.pem`,
-/// `private-key.pem` and `tokens.json`. What is missing is made, so that links and certificate stay the same from one start to the
-/// next.
+/// The identity of a server that other machines can reach, and the tokens of its users: a directory with `certificate.pem`,
+/// `private-key.pem` and `tokens.json`. Missing files are made, so that links and certificate stay the same across restarts.
 package struct WebIdentity: Sendable {
     private static let certificateName = "certificate.pem"
     private static let keyName = "private-key.pem"
     private static let tokensName = "tokens.json"
 
     private let certificate: ServerCertificate
-    /// What clients must show, by name.
+    /// The tokens that clients must present, by user.
     package let tokens: [String: String]
-    /// Whether the certificate was made now.
+    /// Whether the certificate was just made.
     package let isNew: Bool
-    /// What its owner should know; nil if there is nothing.
+    /// A notice for the owner; nil if there is none.
     package let notice: String?
 
-    /// Reads a directory, and makes what is missing in it.
+    /// Reads a directory, and makes missing files in it.
     /// - Parameters:
-    ///   - users: whom tokens are made for, if there are none yet.
-    ///   - host: an address that is listened on, and `names`: what a new certificate is for, besides this machine's name.
-    /// - Throws: `ServiceError` (bad configuration) with what to do.
+    ///   - users: users to make tokens for, if there are no tokens yet.
+    ///   - host: the address to listen on; a new certificate includes it, `names`, and this machine's name.
+    /// - Throws: `ServiceError` (bad configuration) with advice.
     package init(in path: FilePath, users: [String], host: String, names: [String], at date: WallTime)
         throws(ServiceError)
     {
@@ -44,7 +43,7 @@ package struct WebIdentity: Sendable {
             guard hasCertificate == hasKey else {
                 throw ServerCertificate.Fault(
                     text:
-                        "only one of \(Self.certificateName) and \(Self.keyName) is there: give both, or none to have them made"
+                        "only one of \(Self.certificateName) and \(Self.keyName) exists: provide both, or neither to have them made"
                 )
             }
             isNew = !hasCertificate
@@ -74,24 +73,23 @@ package struct WebIdentity: Sendable {
         notice =
             certificate.isValid(at: date)
             ? nil
-            : "the certificate in \(path) is not valid now: browsers warn of it. Replace it, or remove both \(Self.certificateName) and "
+            : "the certificate in \(path) is not valid now, so browsers warn about it. Replace it, or remove both \(Self.certificateName) and "
                 + "\(Self.keyName) to have new ones made."
     }
 
-    /// What the server speaks TLS with.
     package var credentials: WebCredentials {
         WebCredentials(certificate: certificate.certificate, key: certificate.key)
     }
 
-    /// The SHA-256 of the certificate, as browsers show it.
+    /// The certificate's SHA-256 fingerprint, as browsers show it.
     package var fingerprint: String { certificate.fingerprint }
 
-    /// What people compare before they trust the server, as a part of a sentence.
+    /// For people to compare before they trust the server, as part of a sentence.
     package var introduction: String {
         "the certificate\(isNew ? ", made now," : "") has the SHA-256 fingerprint \(fingerprint)"
     }
 
-    /// Whether the certificate is for a host of this name.
+    /// Whether the certificate is valid for this host name.
     package func isFor(_ name: String) -> Bool { certificate.isFor(name) }
 
     private static func tokens(
@@ -103,8 +101,8 @@ package struct WebIdentity: Sendable {
         else {
             throw ServerCertificate.Fault(
                 text:
-                    "\(tokensName) is to be as {\"\(users.first ?? "user")\":\"…\"}, with some of \(users.joined(separator: ", ")), "
-                    + "each with another token of \(WebToken.leastLength) or more letters, digits, - and _")
+                    "\(tokensName) must look like {\"\(users.first ?? "user")\":\"…\"}, with some of \(users.joined(separator: ", ")), "
+                    + "each with a different token of \(WebToken.leastLength) or more letters, digits, - and _")
         }
         return read
     }
@@ -115,7 +113,7 @@ package struct WebIdentity: Sendable {
             text: "everybody on this machine can read \(path.lastComponent?.string ?? ""): chmod 600 it")
     }
 
-    /// Writes a file that is whole if it is there.
+    /// Writes a file atomically: if it exists, it is complete.
     private static func write(_ text: String, as name: String, in path: FilePath, mode: UInt16) throws {
         let temporary = path.appending(Directory.temporaryName(for: name))
         let file = try FileDescriptor.open(
@@ -131,14 +129,14 @@ package struct WebIdentity: Sendable {
 
     // MARK: This machine
 
-    /// This machine's name in lower case, if it can be in a link.
+    /// This machine's name in lower case, or `localhost` if the name can't be used in a link.
     package static var machineName: String {
         let name = HostName.current ?? ""
         let isName = !name.isEmpty && name.utf8.allSatisfy { WebToken.isPlain($0) || $0 == UInt8(ascii: ".") }
         return isName ? name.lowercased() : "localhost"
     }
 
-    /// Names and addresses as a certificate has them.
+    /// Names and addresses in the form for a certificate.
     private static func alternatives(_ hosts: [String]) -> [String] {
         var all: [String] = []
         for host in hosts.map({ $0.lowercased() }) + ["localhost", "127.0.0.1", "::1"] where host != "*" {

@@ -1,9 +1,9 @@
-/// What a link has that lets a browser in.
+/// The token in a link that grants a browser access.
 package enum WebToken {
-    /// Characters of a token that a person chose, at least.
+    /// The minimum length of a token that a person chose.
     static let leastLength = 16
 
-    /// 128 random bits as text.
+    /// 128 random bits in hexadecimal.
     package static func make() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<2).map { _ in
@@ -12,7 +12,7 @@ package enum WebToken {
         }.joined()
     }
 
-    /// Whether it is long enough, and may be in a link and a cookie as it is.
+    /// Whether the token is long enough, and can be used unescaped in a link and a cookie.
     static func isGood(_ token: String) -> Bool { token.utf8.count >= leastLength && token.utf8.allSatisfy(isPlain) }
 
     static func isPlain(_ byte: UInt8) -> Bool {

@@ -1,34 +1,34 @@
-/// Who may push to a server: devices that show one of its tokens, or the programs of this machine if it has none.
+/// Admits devices that present a token, or only programs of this machine if there are no tokens.
 ///
-/// Devices can't be expected to send a header of ours, or to come under a name that is known. Pages of others in a browser can send requests
-/// here too; they can't set another `Origin`, and they do not know a token.
+/// Devices can't be expected to send a special header, or to use a known host name. Foreign pages in a browser can send requests
+/// here too, but they can't set another `Origin`, and do not know a token.
 package struct DeviceAdmission: Sendable {
     private let hosts: Set<String>
     private let tokens: WebTokens
-    /// What everybody may get: it says nothing.
+    /// Paths that anybody may get, because they reveal nothing.
     private let open: Set<String>
 
     /// - Parameters:
-    ///   - port: where the server listens.
-    ///   - tokens: what devices must show, as `Authorization: Bearer TOKEN` or `?token=TOKEN`; without one, the server must listen on
-    ///     the loopback interface alone.
-    ///   - open: paths that everybody may get.
+    ///   - port: the server's port.
+    ///   - tokens: by user, the tokens that devices present as `Authorization: Bearer TOKEN` or `?token=TOKEN`; if empty, the
+    ///     server must listen only on the loopback interface.
+    ///   - open: paths that anybody may get.
     package init(port: UInt16, tokens: [String: String], open: Set<String> = []) {
         hosts = ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"]
         self.tokens = WebTokens(tokens)
         self.open = open
     }
 
-    /// What a request is answered that is not to be carried out.
+    /// The response to a request that is refused; nil admits the request.
     package func answer(to request: inout WebRequest) -> WebResponse? {
         let host = request.headers["host"] ?? ""
-        // A page whose name was made to lead to this machine (DNS rebinding) still has that name.
+        // A page whose name was made to resolve to this machine (DNS rebinding) still sends that name.
         guard !tokens.isEmpty || hosts.contains(host) else {
-            return .refusal(403, "notAllowed", "without tokens this is for this machine alone: ask 127.0.0.1")
+            return .refusal(403, "notAllowed", "without tokens, only this machine is served: use 127.0.0.1")
         }
-        // A web server before this one has another scheme.
+        // Behind a reverse proxy, the scheme may differ.
         if let origin = request.headers["origin"], origin != "https://\(host)", origin != "http://\(host)" {
-            return .refusal(403, "notAllowed", "another page may not ask this")
+            return .refusal(403, "notAllowed", "requests from other pages are not allowed")
         }
         guard ["GET", "HEAD", "POST"].contains(request.method) else { return .methodRefusal }
         if tokens.isEmpty || request.method != "POST" && open.contains(request.path) { return nil }

@@ -1,25 +1,24 @@
 import Glibc
 package import SystemPackage
 
-/// A tcp socket that listens, until somebody takes it over.
+/// A listening TCP socket, until `take()` hands it over.
 package struct HTTPListener: ~Copyable {
-    /// As many connections wait to be taken.
+    /// Limit of connections that wait to be accepted.
     private static let backlog: Int32 = 64
 
     private let descriptor: Int32
-    /// The port that it listens on.
     package let port: UInt16
 
-    /// Listens.
+    /// Starts to listen.
     /// - Parameters:
     ///   - host: a name or an address of this machine, or `*` for all its IPv4 addresses.
-    ///   - port: 0 for any that is free.
-    /// - Throws: what bind(2) says; `addressNotAvailable` if the host has no address.
+    ///   - port: 0 for any free port.
+    /// - Throws: the error of bind(2); `addressNotAvailable` if the host has no address.
     package init(host: String, port: UInt16) throws(Errno) {
         (descriptor, self.port) = try Self.listen(host: host, port: port)
     }
 
-    /// Gives the socket away.
+    /// Hands over the socket, which the caller must close.
     package consuming func take() -> Int32 {
         let descriptor = descriptor
         discard self
@@ -41,7 +40,7 @@ package struct HTTPListener: ~Copyable {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(first.ai_family, type, 0)
         guard descriptor >= 0 else { throw Errno(rawValue: errno) }
-        // A port that was listened on a moment ago must not keep a restarted program from it.
+        // A restarted program must be able to listen on the port that it used a moment ago.
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var bound = sockaddr_storage()
@@ -58,7 +57,7 @@ package struct HTTPListener: ~Copyable {
             close(descriptor)
             throw Errno(rawValue: result)
         }
-        // IPv4 and IPv6 keep the port in the same place.
+        // The port is at the same offset for IPv4 and IPv6.
         let port = withUnsafeBytes(of: bound) { $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self) }
         return (descriptor, UInt16(bigEndian: port))
     }

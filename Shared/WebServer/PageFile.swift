@@ -16,7 +16,7 @@ package struct PageFile: Sendable {
         self.body = body
     }
 
-    /// The files as they were when the program was built.
+    /// The files embedded when the program was built.
     package static func embedded(_ pages: holdfast_pages) -> [PageFile] {
         UnsafeBufferPointer(start: pages.files, count: pages.count).map { file in
             PageFile(
@@ -25,7 +25,7 @@ package struct PageFile: Sendable {
         }
     }
 
-    /// What serves it; nil for a kind that pages do not have.
+    /// The response that serves the file; nil if its type is unknown.
     package var response: WebResponse? {
         Self.types[FilePath(name).extension ?? ""].map { WebResponse(type: $0, body: body) }
     }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Who may ask a server: pages that it served itself, and who shows one of its tokens if it has some.
+/// Admits requests from pages that the server itself served and, if it has tokens, from clients that present one.
 ///
 /// Another page in the same browser can send requests here. It can't set `X-Holdfast` or another `Origin`; and if its name was
-/// made to lead to this machine (DNS rebinding), `Host` is still that name, which is none of the server's.
+/// made to resolve to this machine (DNS rebinding), `Host` is still that name, which is not the server's.
 package struct WebAdmission: Sendable {
     private let cookie: String
     private let attributes: String
@@ -13,9 +13,9 @@ package struct WebAdmission: Sendable {
     private let isOwnName: @Sendable (String) -> Bool
 
     /// - Parameters:
-    ///   - port: where the server listens: servers of one machine share their cookies.
-    ///   - isSecure: whether it speaks TLS.
-    ///   - tokens: what a browser must show, by the names that requests get; nobody is asked for one if there are none.
+    ///   - port: the server's port, because servers on one machine share their cookies.
+    ///   - isSecure: whether the server uses TLS.
+    ///   - tokens: by user, the tokens that browsers must present; if empty, none is required.
     ///   - origins: other pages that may open WebSockets.
     ///   - isOwnName: whether a host's name, in lower case, is one of the server's, besides addresses and `localhost`.
     package init(
@@ -30,19 +30,18 @@ package struct WebAdmission: Sendable {
         self.isOwnName = isOwnName
     }
 
-    /// What a request is answered that is not to be carried out: a refusal, or the cookie for a link with a token.
+    /// The response to a request that is not passed on: a refusal, or the cookie for a link with a token. Nil admits the request.
     package func answer(to request: inout WebRequest) -> WebResponse? {
         guard let host = request.headers["host"], isOwn(host) else {
             return .refusal(
                 403, "notAllowed",
-                "this is none of the console's names: open it by the link that it printed, or by this machine's address"
-            )
+                "this is not one of the console's names: open the link that it printed, or use this machine's address")
         }
         let isSocket = request.headers["upgrade"] != nil
         if let origin = request.headers["origin"], origin != "\(scheme)://\(host)",
             !(isSocket && origins.contains(origin))
         {
-            return .refusal(403, "notAllowed", "another page may not ask this")
+            return .refusal(403, "notAllowed", "requests from other pages are not allowed")
         }
         switch request.method {
         case "GET", "HEAD": break
@@ -65,7 +64,7 @@ package struct WebAdmission: Sendable {
 
     private func shownTokens(of request: WebRequest) -> [String] {
         if let token = request.bearerToken { return [token] }
-        // Viewers that are no browsers have nothing but an address.
+        // Viewers that are not browsers can present a token only in the address.
         if request.headers["upgrade"] != nil, let token = request.arguments["token"] { return [token] }
         return (request.headers["cookie"] ?? "").split(separator: ";").compactMap { part in
             let part = part.drop { $0 == " " }
@@ -73,7 +72,8 @@ package struct WebAdmission: Sendable {
         }
     }
 
-    /// Whether a browser that names this host means the server: no name that another one controls leads to an address.
+    /// Whether a request for this host means the server. An address is safe, because it can't be a name that somebody else
+    /// controls.
     private func isOwn(_ host: String) -> Bool {
         var name = host.lowercased()
         if let colon = name.lastIndex(of: ":"), !name.hasSuffix("]") {

@@ -1,8 +1,8 @@
-/// What a server shows and proves who it is with, over TLS.
+/// A server's certificate and key for TLS.
 package struct WebCredentials: Sendable {
-    /// The certificate in PEM, and those that lead to one that clients know.
+    /// The certificate in PEM, followed by the chain to one that clients trust.
     package let certificate: String
-    /// Its private key in PEM, without a pass phrase.
+    /// The private key in PEM, without a pass phrase.
     package let key: String
 
     package init(certificate: String, key: String) {

@@ -3,51 +3,51 @@ import Glibc
 package import SystemPackage
 import ZeroMQ
 
-/// GNU libmicrohttpd on the thread that calls it: takes requests with their bodies, and keeps each until it is answered.
+/// GNU libmicrohttpd on the caller's thread: receives requests with their bodies, and keeps each until it is answered.
 ///
-/// What a stranger can take is bounded: so many connections, each with so much memory, one request and a body of so many bytes,
-/// and ended after a while if its request is not complete by then.
+/// What an unknown client can take is bounded: the number of connections, the memory and body size of each, and one request at a
+/// time. A connection is closed if its request is not complete in time.
 ///
-/// Confined to one thread. The library's callbacks come on it, from within `turn(at:)`.
+/// Confined to one thread. The library's callbacks are called on it, from within `turn(at:)`.
 package final class WebDaemon {
-    /// A connection: its request as it comes in, and when it must end, on `MonotonicClock`.
+    /// A connection: its request as far as received, and when it must end, on `MonotonicClock`.
     private struct Exchange {
         var end: Int64
         var request: WebRequest?
-        /// Bytes of its body that came.
+        /// Bytes of the body received so far.
         var bodyCount = 0
         var answer: WebResponse?
         var isWaiting = false
-        /// What is sent without end, and whether it waits for something to send.
+        /// The endless body being sent, and whether it waits for data.
         var feed: (any WebFeed)?
         var isIdle = false
-        /// What it speaks WebSocket for, and its number among sockets once it does.
+        /// The session if the connection is a WebSocket, and its number among sockets once upgraded.
         var session: (any WebSocketSession)?
         var socket: Int?
 
-        /// Whether it does not wait for the browser.
+        /// Whether the connection waits for the server, not for the browser.
         var isSuspended: Bool { isWaiting || isIdle }
     }
 
-    /// A connection that speaks WebSocket.
+    /// A connection upgraded to a WebSocket.
     private struct Socket {
         let descriptor: Int32
         let handle: OpaquePointer
         let session: any WebSocketSession
         var reader: WebSocketReader
         var messages: [WebSocketReader.Message] = []
-        /// Whether its messages are being handled: no more is read meanwhile.
+        /// Whether its messages are being handled; no more are read in the meantime.
         var isBusy = false
-        /// What is being sent, and how much of it was.
+        /// The bytes being sent, and how many were.
         var output: [UInt8] = []
         var sent = 0
-        /// When it must have read something of that, on `MonotonicClock`.
+        /// When the client must have read some of these bytes, on `MonotonicClock`.
         var end = Int64.max
         var isReading = true
         var isWriting = false
     }
 
-    /// What a feed's callbacks know.
+    /// The context of a feed's callbacks.
     private final class FeedReader {
         enum Source {
             case feed(any WebFeed)
@@ -69,30 +69,30 @@ package final class WebDaemon {
         }
     }
 
-    /// What is not done then is done in the next turn.
+    /// Limit of runs in a turn; the next turn continues.
     private static let maximumRuns = 8
     /// Bytes of a feed that are moved at a time.
     private static let feedBlock = 16 << 10
-    /// Bytes of a feed in the kernel: a slow browser is to get what is new, not what was new long ago.
+    /// The kernel's send buffer for a feed: small, so that a slow browser gets new events and not a backlog of old ones.
     private static let feedBuffer: Int32 = 128 << 10
 
     private let limits: WebLimits
     private let connectionLife: Int64
-    /// Bytes of the bodies of all requests that are not answered yet.
+    /// Bytes of the bodies of all unanswered requests.
     private var bodies = 0
     private var daemon: OpaquePointer?
     private let handlers = UnsafeMutablePointer<holdfast_http_handlers>.allocate(capacity: 1)
     private var exchanges: [OpaquePointer: Exchange] = [:]
     private var sockets: [Int: Socket] = [:]
     private var lastSocket = 0
-    /// Asked for each request's header: what is answered before its body is read. It may note in the request who asks.
+    /// Called with each request's header; returns a response to send before the body is read. It may set the request's user.
     package var admission: (inout WebRequest) -> WebResponse? = { _ in nil }
-    /// Requests that are complete and not yet taken.
+    /// Complete requests that were not taken yet.
     private var complete: [OpaquePointer] = []
 
-    /// Serves a socket.
-    /// - Parameter credentials: what to speak TLS with; nil for plain HTTP.
-    /// - Throws: what the system says; `invalidArgument` for credentials that can't be used.
+    /// Serves a listening socket.
+    /// - Parameter credentials: the certificate and key for TLS; nil for plain HTTP.
+    /// - Throws: the system's error; `invalidArgument` if the credentials can't be used.
     package init(
         _ listener: consuming HTTPListener, limits: WebLimits, credentials: WebCredentials? = nil
     ) throws(Errno) {
@@ -146,14 +146,14 @@ package final class WebDaemon {
         handlers.deallocate()
     }
 
-    /// Can be read when there is something to do.
+    /// Readable when there is something to do.
     package private(set) var descriptor: Int32 = -1
     /// Makes the descriptor readable.
     private var waker: Int32 = -1
 
-    /// When there is something to do at the latest, on `MonotonicClock`; nil if no client is connected.
+    /// The latest time of the next turn, on `MonotonicClock`; nil if no client is connected.
     package func deadline(at now: Int64) -> Int64? {
-        // Those that wait now get their time when they go on, while nobody looks at the deadline.
+        // A suspended connection gets its time when it resumes, which may be while nobody reads the deadline.
         let ends = exchanges.values.lazy.filter { $0.socket == nil }.map {
             $0.isSuspended ? now + self.connectionLife : $0.end
         }
@@ -163,33 +163,33 @@ package final class WebDaemon {
         return timeout < 0 ? own : min(own ?? .max, now + timeout * 1_000_000)
     }
 
-    /// Does what there is to do.
+    /// Does the work that is due.
     package func turn(at now: Int64) {
         holdfast_http_calm(waker)
         for (connection, exchange) in exchanges
         where exchange.end <= now && !exchange.isSuspended && exchange.socket == nil {
-            // The library ends it when it finds that there is nothing more to read and nowhere to write.
+            // The library closes the connection once it finds that it can neither read nor write.
             shutdown(holdfast_http_socket(connection), Int32(SHUT_RDWR))
             exchanges[connection]?.end = .max
         }
         run()
         let open = sockets.count
         for number in sockets.keys { serve(number, at: now) }
-        // The library takes others in place of those that were closed.
+        // The library accepts new connections in place of closed ones.
         if sockets.count < open { run() }
     }
 
-    /// The requests that came in since.
+    /// Removes and returns the requests that were completed since the last call.
     package func takeRequests() -> [(connection: OpaquePointer, request: WebRequest)] {
         defer { complete = [] }
         return complete.compactMap { connection in
-            // The body goes along with it.
+            // The body is moved out too.
             exchanges[connection]?.request.take().map { (connection, $0) }
         }
     }
 
-    /// Has a request that was taken answered in the next turn, for which the descriptor can be read. It waits for that, so its
-    /// connection is still there. Not at once: a request that became complete meanwhile would wait to be taken.
+    /// Answers a taken request in the next turn; the descriptor becomes readable for that. The connection still exists, because
+    /// it waits. Not answered at once: a request completed in the meantime would have to wait to be taken.
     package func answer(_ connection: OpaquePointer, _ response: WebResponse) {
         exchanges[connection]?.answer = response
         exchanges[connection]?.isWaiting = false
@@ -198,7 +198,7 @@ package final class WebDaemon {
         holdfast_http_wake(waker)
     }
 
-    /// Has what feeds have sent in the next turn.
+    /// Sends what waits in feeds in the next turn.
     func deliver(at now: Int64) {
         for (connection, exchange) in exchanges {
             guard exchange.isIdle, let feed = exchange.feed, !feed.isEmpty else { continue }
@@ -212,8 +212,8 @@ package final class WebDaemon {
 
     private func run() {
         guard let daemon else { return }
-        // Where there were as many connections as may be, it listens again only in the run after the one that ends some; and one
-        // that continues after it waited ends only in the run after the one that sends the rest.
+        // After the limit of connections was reached, the library listens again only in the run after the one that closes some. A
+        // resumed connection ends only in the run after the one that sends its rest.
         var count: Int
         var runs = 0
         repeat {
@@ -325,10 +325,10 @@ package final class WebDaemon {
         return response
     }
 
-    /// Fills a buffer with what is to be sent next; without that, the connection waits.
+    /// Fills a buffer with the next bytes to send; if there are none, the connection is suspended.
     private func feed(_ reader: FeedReader, _ place: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
         let connection = reader.connection
-        // It takes what it is sent.
+        // The client reads what it is sent.
         exchanges[connection]?.end = MonotonicClock.now + connectionLife
         switch reader.source {
         case .file(let file):
@@ -344,12 +344,13 @@ package final class WebDaemon {
         }
     }
 
-    /// What libmicrohttpd is told of a body that can't be read.
+    /// Tells libmicrohttpd that a body can't be read.
     private static let failure = -2
 
     // MARK: WebSockets
 
-    /// What clients of WebSockets said since, in order. No more of a client is read before `resume(_:)`.
+    /// Removes and returns the messages received from WebSocket clients, in order. No more of a client are read before
+    /// `resume(_:)`.
     package func takeMessages() -> [(socket: Int, session: any WebSocketSession, messages: [WebSocketReader.Message])] {
         sockets.compactMap { number, socket in
             guard !socket.isBusy, !socket.messages.isEmpty else { return nil }
@@ -359,7 +360,7 @@ package final class WebDaemon {
         }
     }
 
-    /// Reads on: what was taken of a client was handled.
+    /// Reads on after a client's messages were handled.
     package func resume(_ number: Int) {
         sockets[number]?.isBusy = false
         holdfast_http_wake(waker)
@@ -378,7 +379,7 @@ package final class WebDaemon {
         socket.reader.append(bytes)
         sockets[lastSocket] = socket
         if holdfast_http_watch(self.descriptor, descriptor, 1, 1, 0) != 0 { close(lastSocket) }
-        // What waits for it is sent in the next turn, if it comes too late for this one.
+        // If data arrives too late for this turn, the next one sends it.
         holdfast_http_wake(waker)
     }
 
@@ -391,7 +392,7 @@ package final class WebDaemon {
     /// Reads what a client sent, and sends what waits for it.
     private func serve(_ number: Int, at now: Int64) {
         guard var socket = sockets[number] else { return }
-        // A copy of what is read and sent would be made otherwise.
+        // Removed to avoid a copy of its buffers.
         sockets[number] = nil
         let isOpen = read(&socket) && write(&socket, at: now)
         let (reads, writes) = (!socket.isBusy && !socket.session.isOver, !socket.output.isEmpty)
@@ -403,7 +404,7 @@ package final class WebDaemon {
         if !isOpen { close(number) }
     }
 
-    /// - Returns: whether the connection goes on.
+    /// - Returns: whether the connection stays open.
     private func read(_ socket: inout Socket) -> Bool {
         guard !socket.isBusy, !socket.session.isOver else { return true }
         var buffer = [UInt8](repeating: 0, count: Self.feedBlock)
@@ -424,7 +425,7 @@ package final class WebDaemon {
         return true
     }
 
-    /// - Returns: whether the connection goes on.
+    /// - Returns: whether the connection stays open.
     private func write(_ socket: inout Socket, at now: Int64) -> Bool {
         for _ in 0..<Self.maximumRuns {
             if socket.output.isEmpty {
@@ -449,7 +450,7 @@ package final class WebDaemon {
             socket.end = now + connectionLife
             if socket.sent == socket.output.count { socket.output = [] }
         }
-        // There may be more than is sent in one turn.
+        // More may wait than one turn sends.
         holdfast_http_wake(waker)
         return true
     }

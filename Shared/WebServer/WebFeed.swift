@@ -1,12 +1,11 @@
-/// A body that goes on as long as the browser stays: events, as they come.
+/// A response body that continues as long as the browser stays: events, as they occur.
 package protocol WebFeed: AnyObject, Sendable {
-    /// Whether nothing waits to be sent.
     var isEmpty: Bool { get }
 
-    /// Moves what waits to the beginning of a buffer.
+    /// Moves the waiting bytes to the beginning of a buffer.
     /// - Returns: how many bytes; 0 if nothing waits.
     func take(into buffer: UnsafeMutableRawBufferPointer) -> Int
 
-    /// Called once the browser has left, or was too slow.
+    /// Called when the browser has left, or was too slow.
     func end()
 }

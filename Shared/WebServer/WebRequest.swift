@@ -1,20 +1,20 @@
 package import SystemPackage
 
-/// A request of a browser, as far as the console reads it.
+/// An HTTP request, reduced to what servers here need.
 package struct WebRequest: Sendable {
     /// `GET`, `HEAD` or `POST`.
     package var method: String
-    /// Decoded, without what follows `?`.
+    /// Decoded, without the query.
     package var path: String
-    /// By lower-case name: those in `WebServer.headers` alone.
+    /// By lower-case name; only those in `WebServer.headers`.
     package var headers: [String: String] = [:]
-    /// What is after the path's `?`: those in `WebServer.arguments` alone.
+    /// The query parameters; only those in `WebServer.arguments`.
     package var arguments: [String: String] = [:]
     /// At most `WebLimits.body` bytes.
     package var body: [UInt8] = []
-    /// The address that it came from.
+    /// The client's address.
     package var peer = ""
-    /// Whose token it shows: one of the names that `WebAdmission` has; nil if none is asked for.
+    /// The user of the token that the request presented, one of the names in `WebAdmission`; nil if no token is required.
     package var user: String?
 
     /// The token of `Authorization: Bearer TOKEN`; nil without one.
@@ -23,43 +23,41 @@ package struct WebRequest: Sendable {
         return headers["authorization"].flatMap { $0.hasPrefix(bearer) ? String($0.dropFirst(bearer.count)) : nil }
     }
 
-    /// A request without headers.
+    /// A request without headers or body.
     package init(method: String, path: String) {
         self.method = method
         self.path = path
     }
 }
 
-/// What a browser is answered.
+/// The response to a request.
 package struct WebResponse: Sendable {
-    /// What follows the headers.
+    /// The content after the headers.
     package enum Body: Sendable {
         case bytes([UInt8])
-        /// So many bytes of a file, which is closed after them.
+        /// This many bytes of a file, which is closed afterwards.
         case file(FileDescriptor, count: Int)
-        /// What comes, until the browser leaves.
+        /// Data as it becomes available, until the browser leaves.
         case feed(any WebFeed)
-        /// What a WebSocket's client is sent; the answer's headers accept it.
+        /// A WebSocket; the response's headers accept the upgrade.
         case socket(any WebSocketSession)
     }
 
-    /// The HTTP status.
     package var status: UInt32
-    /// The body's type.
+    /// The MIME type of the body.
     package var type: String
-    /// The body.
     package var body: Body
-    /// Further headers.
+    /// Headers besides the content type.
     package var headers: [(name: String, value: String)] = []
 
-    /// An answer.
+    /// A response with a body in memory.
     package init(status: UInt32 = 200, type: String = "application/json", body: [UInt8]) {
         self.status = status
         self.type = type
         self.body = .bytes(body)
     }
 
-    /// An answer of what is not all in memory.
+    /// A response with a body that is not all in memory.
     package init(type: String, body: Body) {
         status = 200
         self.type = type
@@ -74,9 +72,9 @@ package struct WebResponse: Sendable {
         WebResponse(status: status, body: Array(#"{"error":{"code":"\#(code)","message":"\#(message)"}}"#.utf8))
     }
 
-    /// The refusal of a method that no path has.
+    /// The refusal of a method that no path supports.
     static var methodRefusal: WebResponse {
-        var refusal = WebResponse.refusal(405, "notAllowed", "ask with GET, HEAD or POST")
+        var refusal = WebResponse.refusal(405, "notAllowed", "use GET, HEAD or POST")
         refusal.headers = [("Allow", "GET, HEAD, POST")]
         return refusal
     }

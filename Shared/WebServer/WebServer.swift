@@ -3,33 +3,32 @@ import ZeroMQ
 
 /// Serves requests over HTTP, on a thread of its own.
 package actor WebServer {
-    /// The headers that a request keeps.
+    /// The headers that are kept in a request.
     static let headers = [
         "host", "origin", "cookie", "authorization", "x-holdfast", "upgrade", "connection", "sec-websocket-key",
         "sec-websocket-version", "sec-websocket-protocol",
     ]
-    /// What a request keeps of what follows its path.
+    /// The query parameters that are kept in a request.
     static let arguments = [
         "token", "streams", "device", "stream", "from", "to", "columns", "search", "after", "format",
     ]
-    /// The pause after a turn, in nanoseconds: a connection that can't be taken, because the process has no more files, must not
-    /// keep the thread busy.
+    /// The pause after each turn, in nanoseconds: a connection that can't be accepted, because the process has no free file
+    /// descriptors, must not keep the thread busy.
     private static let pause: Int64 = 1_000_000
 
     private let thread: SocketThread
     private let daemon: WebDaemon
-    /// Where it listens.
     package nonisolated let port: UInt16
 
-    /// The thread that serves.
+    /// The server's own thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Listens.
+    /// Starts to listen.
     /// - Parameters:
     ///   - host: a name or an address of this machine, or `*` for all its IPv4 addresses.
-    ///   - port: 0 for any that is free.
-    ///   - credentials: what to speak TLS with; nil for plain HTTP.
-    /// - Throws: `Errno` if it can't be listened on, `ZeroMQError` if there is no thread for it.
+    ///   - port: 0 for any free port.
+    ///   - credentials: the certificate and key for TLS; nil for plain HTTP.
+    /// - Throws: `Errno` if listening fails, `ZeroMQError` if the thread can't be started.
     package init(
         host: String = "127.0.0.1", port: UInt16, limits: WebLimits = .browsers, credentials: WebCredentials? = nil
     ) throws {
@@ -41,8 +40,8 @@ package actor WebServer {
 
     /// Serves until the task is cancelled.
     /// - Parameters:
-    ///   - admission: asked for each request's header: what it is answered if it is not to be carried out.
-    ///   - answer: asked for each admitted request, several at the same time.
+    ///   - admission: called with each request's header; returns the response if the request is refused or already answered.
+    ///   - answer: called for each admitted request, for several at the same time.
     package func run(
         admitting admission: @escaping @Sendable (inout WebRequest) -> WebResponse?,
         _ answer: @escaping @Sendable (WebRequest) async -> WebResponse
@@ -68,7 +67,7 @@ package actor WebServer {
         }
     }
 
-    /// Sends what feeds have.
+    /// Sends what waits in feeds.
     package func deliver() { daemon.deliver(at: MonotonicClock.now) }
 
     private func resume(_ socket: Int) { daemon.resume(socket) }

@@ -1,16 +1,15 @@
-/// Writes what a WebSocket's server sends: frames that are not masked, each a whole message.
+/// Makes the frames that a WebSocket server sends: unmasked, each a whole message.
 package enum WebSocketFrame {
-    /// Appends the beginning of a frame with a binary message of so many bytes, which come behind it.
+    /// Appends the header of a frame with a binary message of `count` bytes, which the caller appends next.
     package static func beginBinary(_ count: Int, in buffer: inout [UInt8]) { begin(2, count, in: &buffer) }
 
     package static func text(_ text: [UInt8]) -> [UInt8] { frame(1, text) }
 
     package static func binary(_ body: [UInt8]) -> [UInt8] { frame(2, body) }
 
-    /// The answer to a ping.
     package static func pong(_ body: [UInt8]) -> [UInt8] { frame(10, body) }
 
-    /// What ends a connection.
+    /// Ends a connection.
     package static func close(code: UInt16) -> [UInt8] {
         frame(8, [UInt8(truncatingIfNeeded: code >> 8), UInt8(truncatingIfNeeded: code)])
     }

@@ -1,6 +1,6 @@
-/// Reads what a WebSocket's client sends (RFC 6455), as it comes in.
+/// Parses the bytes that a WebSocket client sends (RFC 6455), as they arrive.
 package struct WebSocketReader: Sendable {
-    /// A whole message, or what is said between messages.
+    /// A whole message, or a control frame.
     package enum Message: Hashable, Sendable {
         case text([UInt8])
         case binary([UInt8])
@@ -8,26 +8,26 @@ package struct WebSocketReader: Sendable {
         case close
     }
 
-    /// What no client may send. The connection ends.
+    /// A violation of the protocol or a limit, which ends the connection.
     package struct Fault: Error, Hashable {
-        /// The code of the frame that ends the connection.
+        /// The status code of the close frame.
         package let code: UInt16
 
         package init(code: UInt16) { self.code = code }
     }
 
-    /// Bytes of a message; one that is longer ends the connection.
+    /// Limit of a message's bytes; a longer message ends the connection.
     private let limit: Int
     private var bytes: [UInt8] = []
-    /// The parts of a message, and whether it is text; nil between messages.
+    /// The fragments of an incomplete message, and whether it is text; nil between messages.
     private var parts: (isText: Bool, bytes: [UInt8])?
 
     package init(limit: Int) { self.limit = limit }
 
-    /// Takes bytes as they came.
+    /// Appends received bytes.
     package mutating func append(_ new: UnsafeRawBufferPointer) { bytes += new }
 
-    /// The next message; nil if there is none yet.
+    /// The next message; nil if none is complete.
     package mutating func next() throws(Fault) -> Message? {
         while let frame = try nextFrame() {
             switch (frame.code, frame.isLast) {
@@ -55,7 +55,7 @@ package struct WebSocketReader: Sendable {
     private mutating func nextFrame() throws(Fault) -> (code: UInt8, isLast: Bool, body: [UInt8])? {
         guard bytes.count >= 2 else { return nil }
         let (code, isLast) = (bytes[0] & 15, bytes[0] & 128 != 0)
-        // Without extensions the other bits are 0; what a client sends is masked.
+        // Without extensions, the reserved bits are 0. Frames from a client are masked.
         guard bytes[0] & 112 == 0, bytes[1] & 128 != 0 else { throw Fault(code: 1_002) }
         let short = Int(bytes[1] & 127)
         let size = short == 126 ? 2 : short == 127 ? 8 : 0

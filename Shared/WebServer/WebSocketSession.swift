@@ -1,8 +1,8 @@
-/// A WebSocket's server side: what its client is sent, as whole frames, and what becomes of its messages.
+/// The server side of a WebSocket: produces whole frames for the client, and handles its messages.
 package protocol WebSocketSession: WebFeed {
-    /// Takes what the client sent, in order. No more of it is read before this returns.
+    /// Handles messages from the client, in order. No more are read before this returns.
     func receive(_ messages: [WebSocketReader.Message]) async
 
-    /// Whether the connection ends once all was sent that waits.
+    /// Whether the connection ends once everything that waits was sent.
     var isOver: Bool { get }
 }

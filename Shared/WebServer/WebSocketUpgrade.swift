@@ -1,14 +1,14 @@
-/// A request that asks for a WebSocket.
+/// A request to upgrade to a WebSocket.
 package struct WebSocketUpgrade: Hashable, Sendable {
-    /// What the accepted key is the hash of, behind the client's key (RFC 6455, 1.3).
+    /// Appended to the client's key before hashing (RFC 6455, 1.3).
     private static let suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-    /// What the answer's key is the base64 of the SHA-1 of.
+    /// The client's key with the suffix; the response contains the base64 of its SHA-1.
     package let keyText: String
-    /// The subprotocols that the client speaks, the one that it wants most first.
+    /// The subprotocols that the client offers, in order of preference.
     package let protocols: [String]
 
-    /// - Returns: nil if the request does not ask for one, or not as the standard says.
+    /// - Returns: nil if the request asks for no WebSocket, or violates the standard.
     package init?(_ request: WebRequest) {
         let headers = request.headers
         func list(_ name: String) -> [String] {

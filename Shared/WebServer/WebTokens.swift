@@ -1,4 +1,4 @@
-/// What clients must show, and whose each is.
+/// The tokens that clients must present, by user.
 struct WebTokens: Sendable {
     private let all: [(user: String, token: String)]
 
@@ -9,12 +9,12 @@ struct WebTokens: Sendable {
 
     var isEmpty: Bool { all.isEmpty }
 
-    /// Whose token it is; nil for nobody's. Compares with all, so that its time tells nothing.
+    /// The user of a token; nil if the token is unknown. Compares with all tokens, so that timing reveals nothing.
     func user(of shown: String) -> String? {
         all.reduce(nil) { Self.isSame(shown, $1.token) ? $1.user : $0 }
     }
 
-    /// Takes as long wherever two texts differ, so that its time does not tell where.
+    /// Compares in constant time for texts of one length, so that timing does not reveal where they differ.
     private static func isSame(_ one: String, _ other: String) -> Bool {
         let (one, other) = (Array(one.utf8), Array(other.utf8))
         guard one.count == other.count else { return false }

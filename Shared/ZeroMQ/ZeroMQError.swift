@@ -1,7 +1,7 @@
 import CZeroMQ
 import Glibc
 
-/// What libzmq refused to do, with the error number it gave.
+/// An error of libzmq, or of the calls around it, with its error number.
 ///
 /// `description` reads as a sentence: `zmq_connect tcp:127.0.0.1: Invalid argument`.
 public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -10,22 +10,22 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The error number.
         public let rawValue: Int32
 
-        /// Wraps an error number.
+        /// Creates a code from an error number.
         public init(rawValue: Int32) { self.rawValue = rawValue }
 
         /// The endpoint is taken by another socket.
         public static let addressInUse = Code(rawValue: EADDRINUSE)
-        /// The endpoint is not one of this machine's.
+        /// The endpoint's address is not one of this machine's.
         public static let addressNotAvailable = Code(rawValue: EADDRNOTAVAIL)
-        /// The endpoint or an option's value makes no sense.
+        /// The endpoint or an option's value is invalid.
         public static let invalidArgument = Code(rawValue: EINVAL)
         /// Nothing can be received or sent at this moment.
         public static let wouldBlock = Code(rawValue: EAGAIN)
-        /// No answer came within the time limit.
+        /// No reply arrived within the time limit.
         public static let timedOut = Code(rawValue: ETIMEDOUT)
         /// The peer of a routed message is not connected.
         public static let hostUnreachable = Code(rawValue: EHOSTUNREACH)
-        /// The other side may not be spoken with.
+        /// A connection to the other side is not permitted.
         public static let notAllowed = Code(rawValue: EACCES)
         /// A signal interrupted the call.
         public static let interrupted = Code(rawValue: EINTR)
@@ -33,7 +33,7 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The reason.
     public let code: Code
-    /// What was being done, with what: `zmq_bind tcp://127.0.0.1:5550`.
+    /// The failed operation with its argument: `zmq_bind tcp://127.0.0.1:5550`.
     public let operation: String
 
     /// An error with a given code.

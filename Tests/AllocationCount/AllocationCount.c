@@ -1,6 +1,6 @@
-// Counts allocations in the program that links it: its own functions take the place of libc's, in the libraries that it
-// loads too, and hand on to the same heap, so that libc's free() takes what they give ("Replacing malloc" in glibc's
-// manual). A count of each thread's own: tests run side by side.
+// Counts the allocations of the program that links it. These functions replace libc's in the program and in the libraries it
+// loads, and forward to the same heap, so that libc's free() accepts their memory ("Replacing malloc" in glibc's manual). Each
+// thread has its own count, because tests run in parallel.
 
 #include "AllocationCount.h"
 

@@ -48,7 +48,7 @@ struct ArchiveQueueTests {
             now.monotonic = next
         }
         #expect(waits == [60, 120, 240, 480, 960, 1920, 3600, 3600])
-        // Found again by a scan, it has no earlier turn.
+        // The queue forgot its earlier turn when a scan found the session again.
         queue.note(sessions[0], ArchiveStep.Place(lane: .making))
         #expect(queue.failure(of: sessions[0]) == Self.later)
         #expect(queue.failures(of: sessions[0]) == 8)
@@ -99,7 +99,7 @@ struct ArchiveQueueTests {
         #expect(queue.failed(isRefusal: false) == nil)
     }
 
-    /// A machine that slept, or whose clock was set, is not waited for on the clock that stood still.
+    /// After sleep or a clock change, the queue must not wait for the monotonic clock, which stood still.
     @Test func aDateIsTheWallClocks() {
         var queue = ArchiveQueue()
         let date = Moment.after(100).date
@@ -111,7 +111,7 @@ struct ArchiveQueueTests {
 }
 
 extension Moment {
-    /// So many seconds after both clocks began.
+    /// A moment this many seconds after both clocks began.
     static func after(_ seconds: Int64) -> Moment {
         Moment(
             monotonic: seconds * 1_000_000_000,

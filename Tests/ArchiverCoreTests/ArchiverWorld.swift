@@ -9,21 +9,21 @@ import TestSupport
 @testable import ArchiverCore
 @testable import Upload
 
-/// Archivers on one data directory, a receiver and log-manager, in virtual time. Everything that happens follows from the
-/// seed: faults, kills, and how long each thing takes. What must never happen is a violation.
+/// Archivers on one data directory, with a receiver and a log manager, in virtual time. Everything follows from the seed: faults,
+/// kills, and each duration. A broken rule is recorded as a violation.
 final class ArchiverWorld {
-    /// What goes wrong in this world, and what its archivers are told.
+    /// The faults of this world, and the settings of its archivers.
     struct Plan {
         var archivers = 1
         var sessions = 4
         var uploads = 1
         var policy = ArchivePolicy(uploads: true)
-        /// How many of a hundred calls fail.
+        /// Failing calls, in percent.
         var faults = 0
-        /// The mean time between two kills, in seconds; nil for none.
+        /// The mean time between two kills, in seconds; nil for no kills.
         var killInterval: Int64?
         var stepsClock = false
-        /// How many sessions are discarded, at any time.
+        /// The number of sessions that are discarded, at random times.
         var discards = 0
 
         init() {}
@@ -53,15 +53,15 @@ final class ArchiverWorld {
         static func == (one: Timer, other: Timer) -> Bool { one.order == other.order }
     }
 
-    /// An archiver from its start to its end.
+    /// One run of an archiver process, from start to end.
     private final class Process {
         let number: Int
         let core: Deliveries
-        /// When each of its queues has carried out what it has, on the monotonic clock.
+        /// When each queue has completed its tasks, on the monotonic clock.
         var freeAt: [Int64] = [0, 0, 0]
         var uploads = 0
         var makes = 0
-        /// When it wakes by itself, on the monotonic clock.
+        /// The next time at which the process wakes by itself, on the monotonic clock.
         var wakeTime = Int64.max
         var sequences: [String: Int] = [:]
 
@@ -78,10 +78,10 @@ final class ArchiverWorld {
     private var nextOrder = 0
     private var processes: [Process?]
     private var nextProcess = 1
-    /// While faults happen.
+    /// Whether faults still happen.
     var isFaulty = true
     private(set) var violations: [String] = []
-    /// Everything that was done, as a number: two runs of a seed give the same.
+    /// Whether effects are added to `trace`, which is equal for two runs of one seed.
     var isTraced = false
     private(set) var trace: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -99,11 +99,11 @@ final class ArchiverWorld {
     private(set) var objects: [String: String] = [:]
     private(set) var marks: Set<String> = []
     private(set) var tries: [(session: SessionIdentifier, time: Int64)] = []
-    /// What the receiver does with an archive in place of what the plan says; nil for that.
+    /// Overrides the plan's reply of the receiver to an archive; nil leaves it to the plan.
     var receive: (SessionIdentifier) -> UploadError? = { _ in nil }
-    /// Whether log-manager removes no file.
+    /// Whether the log manager refuses to remove files.
     var refusesRemovals = false
-    /// When log-manager was asked to remove files, on the monotonic clock.
+    /// When the log manager was asked to remove files, on the monotonic clock.
     private(set) var removalRequests: [Int64] = []
 
     init(_ plan: Plan, seed: UInt64) throws {
@@ -123,7 +123,7 @@ final class ArchiverWorld {
         Int64.random(in: range.lowerBound * 1_000_000_000...range.upperBound * 1_000_000_000, using: &random)
     }
 
-    /// How long something takes: usually milliseconds, sometimes long.
+    /// A random duration: usually milliseconds, sometimes long.
     private func duration(upTo longest: Int64 = 2) -> Int64 {
         Int.random(in: 0..<8, using: &random) == 0 ? seconds(0...longest) : seconds(0...1) / 50
     }
@@ -133,7 +133,6 @@ final class ArchiverWorld {
         nextOrder += 1
     }
 
-    /// Lets some time pass.
     func run(seconds: Int64) {
         let end = now.monotonic + seconds * 1_000_000_000
         var events = 0
@@ -148,20 +147,19 @@ final class ArchiverWorld {
     }
 
     private func pass(until time: Int64) {
-        // No two clocks are equally fast.
+        // No two clocks run at the same rate.
         let drift = Int64.random(in: 0...1000, using: &random)
         now.date = WallTime(nanosecondsSince1970: now.date.nanosecondsSince1970 + time - now.monotonic + drift)
         now.monotonic = time
     }
 
-    // MARK: What happens
+    // MARK: Running
 
-    /// Starts everything.
     func begin() {
         for slot in processes.indices { start(slot) }
         for session in sessions {
             at(ends[session] ?? 0) { [self] in
-                // Some ends are not heard.
+                // An archiver misses some events.
                 if Bool.random(using: &random) { tellAll { $0.ended(session, at: self.now) } }
             }
         }
@@ -174,7 +172,7 @@ final class ArchiverWorld {
         discarded.insert(session)
         ends[session] = nil
         files = files.filter { !$0.hasPrefix("recordings/\(session)/") }
-        // Some are not heard.
+        // An archiver misses some events.
         if Bool.random(using: &random) { tellAll { $0.ended(session, at: self.now) } }
     }
 
@@ -208,14 +206,14 @@ final class ArchiverWorld {
         perform(process)
     }
 
-    /// A person asks every archiver for what is not done of some sessions, or of all.
+    /// A person asks every archiver to complete some sessions, or all.
     func askForTheRest(_ some: [SessionIdentifier]? = nil) {
         for session in some ?? sessions where receipts[session]?.marked == nil {
             tellAll { _ = $0.hurry(session, self.view(of: session), at: self.now) }
         }
     }
 
-    /// Where a session stands for the first archiver.
+    /// A session's status in the first archiver.
     func status(of session: SessionIdentifier) -> ArchiveStatus? {
         processes[0]?.core.status(of: session, view(of: session))
     }
@@ -254,7 +252,7 @@ final class ArchiverWorld {
         }
     }
 
-    /// Adds to the trace what does not depend on the order of a dictionary.
+    /// Adds to the trace only what does not depend on a dictionary's order.
     private func note(_ effect: Deliveries.Effect) {
         let text =
             switch effect {
@@ -267,7 +265,7 @@ final class ArchiverWorld {
 
     private enum Queue: Int { case disk, making, logManager }
 
-    /// Carries out an effect in its turn, and reports its result later; a kill may come before, between or after.
+    /// Carries out an effect when its queue is free, and reports the result later; a kill may come before, between or after.
     private func inTurn(
         _ process: Process, _ queue: Queue, upTo longest: Int64 = 2, _ apply: @escaping () -> (() -> Void)?
     ) {
@@ -320,7 +318,7 @@ final class ArchiverWorld {
                     expect(objects[archive.name] == nil, "\(archive.name) is made anew though the receiver has it")
                 }
                 let failure = isFault ? Self.diskError : nil
-                // What failed to be synced may be there.
+                // A record whose sync failed may exist nonetheless.
                 if failure == nil || Bool.random(using: &random) { records[record.session] = record }
                 return { core.stored(record.session, failure, at: self.now) }
             }
@@ -380,7 +378,7 @@ final class ArchiverWorld {
         name == "\(session).zip" || name.hasPrefix("\(session)~")
     }
 
-    /// Whether nothing is there of a session that was discarded.
+    /// Whether a discarded session has no files left.
     private func isGone(_ session: SessionIdentifier) -> Bool {
         discarded.contains(session) && records[session] == nil && receipts[session] == nil
             && !archives.keys.contains { isArchive($0, of: session) }
@@ -407,7 +405,7 @@ final class ArchiverWorld {
     private func make(_ session: SessionIdentifier, _ process: Process) -> Result<ArchiveRecord, ArchiveFailure> {
         expectClaim(session, process, "makes an archive")
         if discarded.contains(session) {
-            // Its files went while they were read; or just after, and the archive is whole.
+            // The session's files were removed during the read, or just after it: then the archive is complete.
             guard Bool.random(using: &random) else {
                 return .failure(ArchiveFailure(code: "notFound", reason: "It is gone.", retry: .never))
             }
@@ -422,7 +420,7 @@ final class ArchiverWorld {
         var record = ArchiveRecord(session, made: [], logs: [], date: now.date)
         let names = session.text.hasSuffix("1") ? ["\(session).zip", "\(session)~1.zip"] : ["\(session).zip"]
         record.archives = names.map { name in
-            // An encrypted archive is another one each time.
+            // An encrypted archive has different bytes each time.
             let number = plan.policy.encrypts ? random.next() : UInt64(name.utf8.count)
             let digits = String(number, radix: 16)
             return ArchiveRecord.Archive(
@@ -467,7 +465,7 @@ final class ArchiverWorld {
     }
 
     private func expectDue(_ keep: KeepTime, _ receipt: ArchiveReceipt) {
-        // The clock may have been set back since it was decided.
+        // The clock may have been set back since the decision.
         if plan.stepsClock { return expect(keep != .always, "what is to be kept goes") }
         let deadline = keep.deadline(after: receipt.date)
         expect(deadline.map { $0 <= now.date } ?? false, "something of \(receipt.session) goes before its time")
@@ -481,7 +479,7 @@ final class ArchiverWorld {
         expect(process.uploads <= plan.uploads, "\(process.uploads) uploads are under way")
         expectClaim(session, process, "uploads an archive")
         expect(records[session]?.archives.contains(archive) == true, "an archive is uploaded that no record names")
-        // What has left a program that is killed may arrive all the same.
+        // A request that was already sent may still arrive after the program is killed.
         let outlivesKill = Bool.random(using: &random)
         at(now.monotonic + duration(upTo: 300)) { [self] in
             process.uploads -= 1
@@ -501,7 +499,7 @@ final class ArchiverWorld {
         let wasThere = objects[archive.name] != nil
         expect(!wasThere || objects[archive.name] == archive.sha256, "\(archive.name) would become another object")
         objects[archive.name] = archive.sha256
-        // The answer is lost.
+        // The request succeeded, but its reply is lost.
         if isFault { return .failure(Self.refusal(using: &random)) }
         return .success(
             UploadConfirmation(
@@ -568,7 +566,7 @@ final class ArchiverWorld {
         }
     }
 
-    /// What is not as it must be when no fault has happened for long.
+    /// The violations that remain long after the last fault.
     func remaining() -> [String] {
         var remaining: [String] = []
         for session in sessions {

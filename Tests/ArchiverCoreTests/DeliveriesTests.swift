@@ -9,9 +9,9 @@ import Testing
 @testable import ArchiverCore
 @testable import Upload
 
-/// How sessions get from their end to their receipt, in virtual time.
+/// Sessions from their end to their receipt, in virtual time.
 @Suite(.timeLimit(.minutes(1))) struct DeliveriesTests {
-    /// Runs a world in which faults happen for two hours and then no more.
+    /// Runs a world with faults for two hours, and then without.
     private func run(seed: UInt64, isTraced: Bool = false) throws -> ArchiverWorld {
         var random = SplitMix(seed: seed)
         let world = try ArchiverWorld(ArchiverWorld.Plan(using: &random), seed: random.next())
@@ -21,12 +21,12 @@ import Testing
         world.isFaulty = false
         world.run(seconds: 60)
         world.askForTheRest()
-        // The longest pause is an hour, and a clock may have been set back by almost three.
+        // The longest pause is an hour, and a clock may have been set back by almost three hours.
         world.run(seconds: 30_000)
         return world
     }
 
-    /// Repeat one with `HOLDFAST_TEST_SEED=7`.
+    /// To repeat one seed, set `HOLDFAST_TEST_SEED=7`.
     @Test func everySessionIsDeliveredOnceWhateverFails() throws {
         let given = ProcessInfo.processInfo.environment["HOLDFAST_TEST_SEED"].flatMap { UInt64($0) }
         for seed in given.map({ $0...$0 }) ?? 1...60 {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// A world without faults but those of a test.
+    /// A world with no faults except those that a test makes.
     private func world(sessions: Int) throws -> ArchiverWorld {
         var plan = ArchiverWorld.Plan()
         plan.sessions = sessions
@@ -71,7 +71,7 @@ import Testing
         world.run(seconds: 86_400)
         #expect(world.violations.isEmpty)
         let times = world.tries.map(\.time)
-        // In a day: rows of eight tries in two minutes and their own time, with pauses up to an hour between them.
+        // In a day: series of eight tries within about two minutes, with pauses of up to an hour between series.
         #expect((80...240).contains(times.count), "\(times.count) tries")
         let pauses = zip(times.dropFirst(), times).map { ($0 - $1) / 1_000_000_000 }
         #expect(pauses.contains { $0 >= 3600 })
@@ -82,14 +82,14 @@ import Testing
         UploadError(code, at: "out", "it refused", advice: "Repair it.", retry: .never)
     }
 
-    /// A key that expired or a share that is not writable must not need a request for each session once it is repaired.
+    /// After an expired key or a read-only share is repaired, no session may need a request of its own.
     @Test(arguments: [UploadError.Code.notPermitted, .notFound])
     func whatARepairedReceiverRefusedIsUploadedWithoutARequest(code: UploadError.Code) throws {
         let world = try world(sessions: 1)
         world.receive = { _ in Self.refusal(code) }
         world.begin()
         world.run(seconds: 30_000)
-        // One try a turn, after pauses up to an hour.
+        // One try per turn, after pauses of up to an hour.
         #expect((8...16).contains(world.tries.count), "\(world.tries.count) tries")
         world.receive = { _ in nil }
         world.run(seconds: 8000)
@@ -128,7 +128,7 @@ import Testing
         let status = try #require(world.status(of: session))
         #expect(status.state == .marked)
         #expect(status.reason?.contains("did not remove 2 files") == true)
-        // The archive does not wait for it.
+        // The archive is removed although the files could not be.
         #expect(!world.view(of: session).archiveExists)
         world.refusesRemovals = false
         world.run(seconds: 4000)
@@ -148,7 +148,7 @@ import Testing
         // At most four sessions are between their tries.
         let latest = Set(world.tries[before...].map(\.session))
         #expect(latest.count <= 8, "\(latest.count) sessions")
-        // One that somebody asks for comes first all the same.
+        // A session that is requested explicitly still comes first.
         let asked = world.sessions[199]
         world.askForTheRest([asked])
         world.run(seconds: 900)

@@ -14,10 +14,10 @@ import Testing
 @testable import Archives
 @testable import Encryption
 
-/// What happens if an archive can't be made: nothing of the session is touched, and nothing half is left.
+/// If an archive cannot be made, the session is untouched and no partial archive is left.
 @Suite(.timeLimit(.minutes(1)))
 struct ArchiveFaultTests {
-    /// Expects that no archive is made, and that everything is as it was.
+    /// Expects that no archive is made, and that all files are unchanged.
     @discardableResult
     private func refusal(
         _ session: ArchivedSession, _ choices: ArchiveChoices = ArchiveChoices(), calls: FileCalls = .system
@@ -45,7 +45,8 @@ struct ArchiveFaultTests {
             for call in ["write", "syncAll", "rename"] {
                 var number = 0
                 while (try? session.archive(calls: Self.failing(call, number: number))) == nil {
-                    // Only the directory's own sync comes after the new archive has its name, and that has the same bytes.
+                    // Only the sync of the directory follows the rename, so the complete new archive, with the same bytes, is in
+                    // place.
                     #expect(try session.archives.names() == ["s1.zip"])
                     let (bytes, sha256) = try FinishedFile.measure(session.archives.path.appending("s1.zip"))
                     #expect((bytes, sha256) == (older.bytes, older.sha256))
@@ -56,7 +57,7 @@ struct ArchiveFaultTests {
         }
     }
 
-    /// Calls of which one fails.
+    /// File calls that fail once, at the given call of this name.
     private static func failing(_ name: String, number: Int) -> FileCalls {
         let count = Counter()
         @Sendable func check(_ call: String) throws(Errno) {
@@ -131,8 +132,8 @@ struct ArchiveFaultTests {
         }
     }
 
-    /// A recorder that is killed between an annotation and its hash leaves the hash of the lines before; as verify does, an archiver
-    /// takes them all.
+    /// A recorder that is killed between an annotation and its hash leaves a hash of the earlier lines only. Like `verify`, an
+    /// archiver accepts the later lines.
     @Test func annotationsThatCameAfterTheirHashAreArchived() throws {
         try withSession { session in
             try session.finish()
@@ -142,27 +143,27 @@ struct ArchiveFaultTests {
                 try session.directory.add(
                     Annotation(
                         number: number, label: "fall", from: session.record.startDate, date: session.record.startDate))
-                // Neither the first one nor the second to third has a hash.
+                // Only the second annotation updates the hash.
                 if number != 2 { try session.directory.directory.replace(SessionDirectory.checksumsName, with: sums) }
                 _ = try session.archive()
                 let archived = try ExtractedArchive("s1.zip", of: session)
                 #expect(try archived.bytes(name) == session.contents[name])
                 try Directory.removeTree(archived.path)
             }
-            // Other lines than those that have a hash are not what was noted.
+            // Lines that differ from the hashed ones are refused.
             try session.add(name, Data(contentsOf: URL(filePath: session.path(name).string)).dropFirst(2))
             #expect(try refusal(session).file == name)
         }
     }
 
-    /// What changes while it is read may be whole later.
+    /// A file that changes while it is read may be complete at the next try.
     @Test func aChangedFileIsLookedAtAgain() {
         let failure = ArchiveFailure(ArchiveError(.changed, "It changed."))
         #expect(failure.retry == .backingOff)
         #expect(ArchiveFailure(ArchiveError(.notFound, "It is gone.")).retry == .never)
     }
 
-    /// Also while it is read: larger than what is read before the first byte is written.
+    /// The file is larger than what is read before the first write, so that it changes during the read.
     @Test func aFileThatChangesWhileItIsReadIsRefused() throws {
         try withSession { session in
             var random = SplitMix(seed: 3)
@@ -192,7 +193,7 @@ struct ArchiveFaultTests {
     @Test func aFileThatCanNotBeReadIsRefusedOrLeftOut() throws {
         try withSession { session in
             try session.finish()
-            // Even root can't read these.
+            // Not even root can archive a link, a pipe or a directory.
             try FileManager.default.createSymbolicLink(
                 atPath: session.path("link").string, withDestinationPath: "session.json")
             mkfifo(session.path("pipe").string, 0o644)

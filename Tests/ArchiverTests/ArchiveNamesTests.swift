@@ -21,7 +21,7 @@ import Testing
         #expect(names[2] == "a_b.txt")
         #expect(names[5] == "line_break")
         #expect(Set(names.map { $0.lowercased() }).count == names.count)
-        // The same names again, whatever else depends on the run.
+        // The names are the same in every run.
         #expect(try self.names(["Walk.json", "walk.json"])[1] == names[1])
     }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import ArchiverCore
 @testable import Upload
 
-/// What is next for a session, from what is on disk alone.
+/// The next step of a session, decided only from the state on disk.
 @Suite(.timeLimit(.minutes(1)))
 struct ArchivePolicyTests {
     private static let confirmed = WallTime(nanosecondsSince1970: 1_795_219_200_000_000_000)
@@ -93,7 +93,7 @@ struct ArchivePolicyTests {
         #expect(policy.step(for: view, at: after(22)) == .done)
     }
 
-    /// Also if others of the session were removed meanwhile.
+    /// This also holds if other files of the session were removed meanwhile.
     @Test func aFileThatWasNotMarkedIsMarkedAndRemovedWhenSomebodyAsks() throws {
         var receipt = Self.receipt(try Self.record())
         receipt.marked = .now
@@ -110,7 +110,7 @@ struct ArchivePolicyTests {
         #expect(policy.step(for: view, at: .now) == .removeRecordings)
     }
 
-    /// An earlier session of the name was removed before its archives were.
+    /// An earlier session of the same name was removed before its archives were.
     @Test func whatIsLeftOfAnEarlierSessionIsDeliveredAndNeverReplaced() throws {
         var record = try Self.record()
         record.archives.append(record.archives[0])
@@ -120,7 +120,7 @@ struct ArchivePolicyTests {
         view.earlier = SessionView.Earlier(record: record, archives: names)
         #expect(uploading.step(for: view, at: .now) == .upload)
         #expect(ArchivePolicy().step(for: view, at: .now) == .spare("s1.zip.p7m"))
-        // Somebody moved one of them.
+        // An archive was moved away.
         view.earlier?.archives = [names[1]]
         #expect(uploading.step(for: view, at: .now) == .spare("s1~1.zip.p7m"))
         view.isCancelled = true
@@ -130,7 +130,7 @@ struct ArchivePolicyTests {
         #expect(uploading.step(for: view, at: .now) == .done)
         view.earlier = SessionView.Earlier(record: record, archives: names)
         #expect(uploading.step(for: view, at: .now) == .upload)
-        // The receipt is not that of the session.
+        // The receipt belongs to another session.
         view.deliver(Self.receipt(record))
         #expect(view.receipt == nil)
         view.isOver = true

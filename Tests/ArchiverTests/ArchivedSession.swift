@@ -7,15 +7,15 @@ import SystemPackage
 @testable import Archives
 @testable import Encryption
 
-/// A finished session in a data directory of its own, as a recorder leaves it.
+/// A finished session in its own data directory, as a recorder leaves it.
 final class ArchivedSession {
     let data: FilePath
     let directory: SessionDirectory
     private(set) var record: SessionRecord
 
     /// - Parameters:
-    ///   - results: JSON, as it comes with `recording.stop`.
-    ///   - start: when it started, in ISO 8601.
+    ///   - results: JSON, as `recording.stop` carries it.
+    ///   - start: the start time, in ISO 8601.
     init(
         _ name: String = "s1", in data: FilePath, task: String = "Walk", results: String? = nil,
         start: String = "2026-11-21T02:55:01.123456Z"
@@ -33,12 +33,12 @@ final class ArchivedSession {
 
     func path(_ name: String) -> FilePath { directory.directory.path.appending(name) }
 
-    /// Adds a file that is of no log.
+    /// Adds a file that belongs to no stream.
     func add(_ name: String, _ bytes: some Sequence<UInt8>) throws {
         try Data(bytes).write(to: URL(filePath: path(name).string))
     }
 
-    /// Adds the next finished file of a log, which begins with a sample of that number.
+    /// Adds a stream's next finished file, whose first sample has this number.
     func addLog(
         _ log: String = "phone_gyro", from sequence: Int = 0, samples: Int = 2, origin: DataOrigin? = nil
     ) throws {
@@ -71,12 +71,12 @@ final class ArchivedSession {
             FinishedFile(name: file, bytes: bytes, samples: samples, sha256: sha256))
     }
 
-    /// Notes samples of the first log that were lost.
+    /// Records a gap in the first stream.
     func addGap(from sequence: Int) {
         record.logs[0].gaps.append(Gap(epoch: "E1", from: sequence, count: 1, reason: .notRetained))
     }
 
-    /// Writes what a recorder writes last.
+    /// Writes a recorder's last files of a session.
     func finish(status: SessionStatus = .finished, hasChecksums: Bool = true) throws {
         record.status = status
         try directory.write(record)
@@ -84,7 +84,6 @@ final class ArchivedSession {
         if hasChecksums { try directory.writeChecksums() }
     }
 
-    /// Makes its archives.
     @discardableResult
     func archive(
         _ choices: ArchiveChoices = ArchiveChoices(), recipients: [Certificate] = [], calls: FileCalls = .system
@@ -93,7 +92,7 @@ final class ArchivedSession {
             directory, to: archives, at: .now)
     }
 
-    /// Every file of the session and its bytes.
+    /// The bytes of every file of the session, by name.
     var contents: [String: Data] {
         get throws {
             var contents: [String: Data] = [:]
@@ -105,11 +104,11 @@ final class ArchivedSession {
     }
 }
 
-/// A directory to which an archive was extracted.
+/// A directory with the extracted files of an archive.
 struct ExtractedArchive {
     let path: FilePath
 
-    /// Extracts an archive that must be whole.
+    /// Extracts an archive, which must be complete.
     init(_ archive: String, of session: ArchivedSession, key: PrivateKey? = nil) throws {
         path = session.data.appending("extracted-\(archive)")
         let opened = try ArchiveExtraction.extract(session.archives.path.appending(archive), to: path, key: key)

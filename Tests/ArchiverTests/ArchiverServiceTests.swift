@@ -16,7 +16,7 @@ import ZeroMQ
 /// From a finished session to a receipt, with a directory as the receiver.
 @Suite(.timeLimit(.minutes(1)))
 struct ArchiverServiceTests {
-    /// A data directory, and one that archives are brought to.
+    /// Makes a data directory and a receiving directory.
     private func withDirectories(_ body: (FilePath, FilePath) async throws -> Void) async throws {
         try await withTemporaryDirectory { directory in
             let (data, out) = (directory.appending("data"), directory.appending("out"))
@@ -39,7 +39,7 @@ struct ArchiverServiceTests {
 
     private func names(in path: FilePath) throws -> [String] { try Directory(path).names().sorted() }
 
-    /// Every file of a directory and its bytes.
+    /// The bytes of every file of a directory, by name.
     private static func contents(of directory: Directory) throws -> [String: [UInt8]] {
         try directory.names().reduce(into: [:]) { $0[$1] = try directory.read($1) }
     }
@@ -54,7 +54,7 @@ struct ArchiverServiceTests {
         try await withDirectories { data, out in
             let endpoint = try FreePort.endpoint()
             _ = try finished(in: data)
-            // By itself it looks for sessions at its start, and five minutes later.
+            // Without events, the archiver scans for sessions only at its start and five minutes later.
             let options = ["upload-to": "file://\(out)", "subscribe": endpoint, "rescan-interval": "5m"]
             try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
                 archiver in
@@ -68,8 +68,8 @@ struct ArchiverServiceTests {
         }
     }
 
-    /// The archive is uploaded, the local encrypted one is gone, the receiver's copy is what the receipt says, and nothing
-    /// is left to be done.
+    /// The archive is uploaded, the local encrypted copy is deleted, the receiver's copy matches the receipt, and nothing remains
+    /// to be done.
     @Test func case46TheReceiverHasTheArchiveAndThisMachineNoMore() async throws {
         try await withDirectories { data, out in
             let session = try finished(in: data)
@@ -93,12 +93,12 @@ struct ArchiverServiceTests {
             #expect(receipt.files.map(\.name) == files)
             #expect(Set(manager.marked.keys) == Set(files.map { session.directory.relativePath(of: $0) }))
             #expect(manager.marked.values.allSatisfy { "\($0)".contains(sha256) })
-            // What was recorded is all there still.
+            // All recorded files are still there.
             #expect(files.allSatisfy { session.directory.isFile($0) })
         }
     }
 
-    /// The ancestor deletes the output afterwards; here that is asked of log-manager, and only with a receipt.
+    /// The predecessor deletes the recording afterwards; here the archiver asks the log manager to, and only with a receipt.
     @Test func case43LogFilesGoAfterTheReceiptWhereTheUserSaysSo() async throws {
         try await withDirectories { data, out in
             let session = try finished(in: data)
@@ -116,7 +116,7 @@ struct ArchiverServiceTests {
         }
     }
 
-    /// A section of the task with an archive of its own: the parent's, then the child's, one receipt for both.
+    /// A section of the task has its own archive: the parent's archive, then the child's, and one receipt for both.
     @Test func case44AllArchivesOfATaskAreConfirmedBeforeTheReceipt() async throws {
         try await withDirectories { data, out in
             let session = try ArchivedSession(in: data, results: TaskResultsFixture.combined)
@@ -171,7 +171,7 @@ struct ArchiverServiceTests {
                 try await eventually("health to tell") {
                     archiver.health.reply.reasons.contains { $0.contains("could not be archived") }
                 }
-                // Once it is what was recorded again, it continues when somebody asks.
+                // Once the original bytes are back, the archiver continues on request.
                 try original.write(to: URL(filePath: path.string))
                 _ = try await archiver.send(ArchiveRetry(session: "s1"))
                 try await archiver.wait(for: "s1", .marked)
@@ -214,7 +214,7 @@ struct ArchiverServiceTests {
                 try FileManager.default.createDirectory(atPath: place.string, withIntermediateDirectories: true)
                 _ = try await archiver.send(ArchiveRetry(session: "s1"))
                 let later = try await archiver.wait(for: "s1", .marked)
-                // Made once: another one would have other bytes.
+                // The archive was made only once: a second one would have other bytes.
                 #expect(later.sha256 == status.sha256)
             }
         }
@@ -237,7 +237,7 @@ struct ArchiverServiceTests {
 
     private static let later = "2026-11-22T08:00:00.000000Z"
 
-    /// Without the ledger that `recorder discard` keeps.
+    /// Removes a session without the ledger that `recorder discard` keeps.
     private func remove(_ session: SessionDirectory) throws { try Directory.removeTree(session.directory.path) }
 
     @Test func aSessionWithTheNameOfOneThatWasUploadedAndRemovedIsUploadedToo() async throws {
@@ -287,7 +287,7 @@ struct ArchiverServiceTests {
         }
     }
 
-    /// The archives of an earlier session are delivered first: nowhere else is what was recorded.
+    /// The archives of an earlier session are delivered first: they are the only copy of its recording.
     @Test func anArchiveThatWaitsIsUploadedAlsoIfAnotherSessionHasItsName() async throws {
         try await withDirectories { data, out in
             let session = try finished(in: data)
@@ -298,7 +298,7 @@ struct ArchiverServiceTests {
             let options = ["upload-to": "file://\(out)", "keep-archives": "0s"]
             try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
                 archiver in
-                // The new one is not taken for the one that the receiver has.
+                // The new archive must not be mistaken for the one at the receiver.
                 let status = try await archiver.wait(for: "s1", .failed)
                 #expect(status.reason?.contains("not replaced") == true)
                 try await eventually("the events") {
@@ -335,7 +335,7 @@ struct ArchiverServiceTests {
             try await ArchiverUnderTest.run(in: data, options: options) { archiver in
                 try await archiver.wait(for: "s1", .uploaded)
             }
-            // Nothing went before the marks.
+            // No file was removed before the marks.
             #expect(try names(in: data.appending("archives")) == ["s1.receipt.json", "s1.zip"])
             let manager = LogManagerStandIn(data: data)
             try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { archiver in
@@ -472,7 +472,7 @@ struct ArchiverServiceTests {
         }
     }
 
-    /// The recorder may still be at its files.
+    /// The recorder may still be writing the session's files.
     @Test func aSessionThatFailedWithoutAnEndIsLeftAloneForAWhile() async throws {
         try await withDirectories { data, _ in
             let session = try ArchivedSession("s1", in: data)
@@ -511,25 +511,25 @@ struct ArchiverServiceTests {
         }
     }
 
-    /// What a kill leaves between two steps.
+    /// Every state that a kill leaves between two steps.
     @Test func everyStateThatAKillLeavesGoesOn() async throws {
         try await withDirectories { data, out in
             let folder = ArchiveDirectory(data)
             let options = ["upload-to": "file://\(out)"]
-            // The archive has its name, and nothing says what is in it.
+            // The archive has its name, but no record describes it.
             let first = try finished("first", in: data)
             try first.archive()
-            // The receipt is there, and the record still too.
+            // Both the receipt and the record exist.
             let second = try finished("second", in: data)
             let made = try second.archive()
             let record = ArchiveRecord(second.record.session, made: made, logs: [], date: .now)
             try folder.write(record)
             try folder.write(ArchivePolicyTests.receipt(record))
-            // A claim and a half-written archive.
+            // A claim and an incomplete archive exist.
             _ = try finished("third", in: data)
             try Data().write(to: URL(filePath: data.appending("archives/.third.claim").string))
             try Data("half".utf8).write(to: URL(filePath: data.appending("archives/.third.zip.new").string))
-            // The receiver has it, and there is no receipt.
+            // The receiver has the archive, but there is no receipt.
             let fourth = try finished("fourth", in: data)
             let archive = try fourth.archive()
             try folder.write(ArchiveRecord(fourth.record.session, made: archive, logs: [], date: .now))

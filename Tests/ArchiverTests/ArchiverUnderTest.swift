@@ -9,10 +9,10 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// An archiver, set up as its main does, in this process.
+/// An archiver in this process, set up as by its `main`.
 final class ArchiverUnderTest: Sendable {
     let data: FilePath
-    /// How it says that it is.
+    /// The archiver's own health report.
     let health: Health
     private let client: RequestClient
     private let published: PublishedEvents<ArchiveEvent>
@@ -31,9 +31,9 @@ final class ArchiverUnderTest: Sendable {
             of: TopicArea.archive, at: endpoints.publish, context: context, thread: thread)
     }
 
-    /// Runs an archiver as long as a closure does.
+    /// Runs an archiver while a closure runs.
     /// - Parameters:
-    ///   - manager: answers for log-manager; without one nobody does.
+    ///   - manager: answers for the log manager; nil for no log manager.
     ///   - options: settings by their keys.
     static func run(
         in data: FilePath, manager: LogManagerStandIn? = nil, options: [String: String] = [:],
@@ -50,7 +50,7 @@ final class ArchiverUnderTest: Sendable {
         flags.set("subscribe", all: [recorderEndpoint])
         flags.set("rescan-interval", "1s")
         let keeper = try await manager?.listen(on: "tcp://127.0.0.1:*", context, bus)
-        // Nobody answers on a port that is taken by something else.
+        // Without a log manager, a port that another socket uses: nothing answers there.
         flags.set("log-manager", keeper?.endpoint ?? recorderEndpoint)
         for (key, value) in options { flags.set(key, value) }
         let reader = try ConfigurationReader(for: .archiver, flags: flags, environment: [:])
@@ -67,7 +67,7 @@ final class ArchiverUnderTest: Sendable {
             data: data, health: host.health, endpoints: endpoints, recorder: recorder)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try? await archiver.published.collect() }
-            // Before the archiver runs, so that no event is missed.
+            // Subscribes before the archiver runs, so that no event is missed.
             let probe = ArchiveEvent(
                 source: PublishedEvents<ArchiveEvent>.tester, sequence: 0, session: "probe", change: .made, date: .now)
             try await archiver.published.join(probe) { try host.publisher.publish($0) }
@@ -90,7 +90,7 @@ final class ArchiverUnderTest: Sendable {
         try await client.send(request, timeout: .seconds(50))
     }
 
-    /// Why a request is refused; nil if it is not.
+    /// The error that a request is refused with; nil if it succeeds.
     func refusal(_ request: some Request) async throws -> RequestError? {
         do {
             _ = try await send(request)
@@ -104,7 +104,7 @@ final class ArchiverUnderTest: Sendable {
         try await send(ArchiveStatusRequest(session: session))
     }
 
-    /// Waits until a session stands there.
+    /// Waits until a session has this status.
     @discardableResult
     func wait(for session: String, _ state: ArchiveStatus.State) async throws -> ArchiveStatus {
         do {
@@ -120,15 +120,15 @@ final class ArchiverUnderTest: Sendable {
 
     // MARK: Events
 
-    /// What it published, in order.
+    /// The published events, in order.
     var events: [ArchiveEvent] { published.all }
 
-    /// The kinds of what happened to a session, in order.
+    /// The kinds of the published events about a session, in order.
     func changes(of session: String) -> [String] {
         events.filter { $0.session == session }.map(\.change.rawValue)
     }
 
-    /// Publishes what a recorder says at a session's end until the archiver has heard it.
+    /// Publishes a recorder's event of a session's end until the archiver has received it.
     func announceEnd(of session: String, until isHeard: () async throws -> Bool) async throws {
         try await eventually("the end of \(session) is heard") {
             try recorder.publish(

@@ -11,10 +11,9 @@ import Testing
 /// The subcommands, as people and scripts use them.
 @Suite(.timeLimit(.minutes(1)))
 struct CommandTests {
-    /// Has the C library overwrite memory as soon as it is freed (mallopt(3), M_PERTURB): a program that still reads it fails.
+    /// Makes the C library overwrite freed memory (mallopt(3), M_PERTURB), so that a program that still reads it fails.
     private static let overwritingFreed = ["GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.perturb=85"]
 
-    /// Runs the program.
     private func run(_ arguments: [String], in directory: FilePath) async throws -> (ProgramEnd, String) {
         try await ProgramUnderTest.run(
             "archiver", arguments: arguments, environment: Self.overwritingFreed, in: directory
@@ -41,7 +40,7 @@ struct CommandTests {
         }
     }
 
-    /// What an archiver has recorded is delivered by its hash: in its place, other bytes never are.
+    /// An archive that an archiver has recorded is delivered by its hash: other bytes must never replace it.
     @Test func anArchiveThatWaitsForItsUploadIsNotReplaced() async throws {
         try await withTemporaryDirectory { data in
             let session = try ArchivedSession(in: data)
@@ -59,7 +58,7 @@ struct CommandTests {
             #expect(try session.archives.read("s1.zip") == before)
             (end, output) = try await run(create + ["--to", "other"], in: data)
             #expect(end == .exited(0), "\(output)")
-            // The receiver has it.
+            // Simulates that the receiver has the archive.
             try Directory.removeFile(session.archives.path.appending("s1.archive.json"))
             try Data("{}".utf8).write(to: URL(filePath: session.archives.path.appending("s1.receipt.json").string))
             (end, output) = try await run(create, in: data)
@@ -68,7 +67,7 @@ struct CommandTests {
         }
     }
 
-    /// A running archiver still uploads what it made before.
+    /// A running archiver still uploads archives that it made earlier.
     @Test func anExpiredCertificateIsRefusedWhereItIsNeeded() async throws {
         try await withTemporaryDirectory { data in
             let session = try ArchivedSession(in: data)
@@ -99,14 +98,14 @@ struct CommandTests {
             #expect(FileManager.default.fileExists(atPath: data.appending("s1/metadata.json").string))
             (end, output) = try await run(["extract", "archives/s1.zip"], in: data)
             #expect(end == .exited(74), "\(output)")
-            // An archiver that is at work there would write the same file.
+            // A running archiver in this directory would write the same file.
             do {
                 let claim = try #require(try DirectoryLock.take("s1", in: session.archives))
                 (end, output) = try await run(["create", "recordings/s1"], in: data)
                 withExtendedLifetime(claim) {}
             }
             #expect(end == .exited(74), "\(output)")
-            #expect(output.contains("at work"))
+            #expect(output.contains("is working on session"))
             try session.add("link", [])
             try FileManager.default.removeItem(atPath: session.path("link").string)
             try FileManager.default.createSymbolicLink(

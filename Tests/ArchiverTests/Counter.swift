@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Counts from 0, from any thread.
+/// A thread-safe counter that starts at 0.
 final class Counter: Sendable {
     private let count = Mutex(0)
 
-    /// How often `next` was called.
+    /// The number of calls of `next`.
     var value: Int { count.withLock { $0 } }
 
     func next() -> Int {

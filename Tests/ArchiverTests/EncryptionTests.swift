@@ -11,7 +11,7 @@ import Testing
 @testable import Archives
 @testable import Encryption
 
-/// Archives that only the owners of certificates can open, by the openssl program and by ours.
+/// Only the owners of certificates can open these archives, with the openssl program or with our own code.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: Tool.exists("openssl")))
 struct EncryptionTests {
     private func withKeys(_ body: (ArchivedSession, TestKeys) async throws -> Void) async throws {
@@ -48,7 +48,7 @@ struct EncryptionTests {
             let (isOpen, decrypted) = try await Self.decrypt(path, key: key)
             #expect(isOpen)
             #expect(try FinishedFile.measure(decrypted).sha256 == plain.sha256)
-            // And so do we, piece by piece.
+            // Our own code opens it too, in pieces.
             let archive = try ExtractedArchive(made.name, of: session, key: PrivateKey(key))
             #expect(try archive.bytes("large") == Data(contentsOf: URL(filePath: session.path("large").string)))
         }
@@ -59,7 +59,7 @@ struct EncryptionTests {
             let (one, oneKey) = try await keys.make("one", kind: "ec")
             let (two, twoKey) = try await keys.make("two", kind: "rsa")
             let (_, otherKey) = try await keys.make("other", kind: "rsa")
-            // Both in one file, as people collect them.
+            // Both certificates are in one file, as people collect them.
             let both = session.data.appending("both.pem")
             try (Data(contentsOf: URL(filePath: one.string)) + Data(contentsOf: URL(filePath: two.string)))
                 .write(to: URL(filePath: both.string))
@@ -81,7 +81,7 @@ struct EncryptionTests {
         }
     }
 
-    /// Nothing of an archive with a flipped bit is extracted; openssl refuses it too, though it may have written some.
+    /// Nothing of an archive with a flipped bit is extracted; openssl refuses it too, but may have written some output.
     @Test func aFlippedBitIsNoticed() async throws {
         try await withKeys { session, keys in
             let (certificate, key) = try await keys.make("study", kind: "ec")
@@ -109,14 +109,14 @@ struct EncryptionTests {
         }
     }
 
-    /// What is on disk while an archive is made is encrypted already, under any name.
+    /// While an archive is made, all its bytes on disk are already encrypted, under any file name.
     @Test func aPlaintextNeverTouchesTheDisk() async throws {
         try await withKeys { session, keys in
             let (certificate, _) = try await keys.make("study", kind: "ec")
             let written = Counter()
             var calls = FileCalls.system
             calls.write = { descriptor, bytes, offset throws(Errno) in
-                // A zip names its files in plain text.
+                // A zip contains its file names in plain text.
                 if String(decoding: bytes, as: UTF8.self).contains("session.json") { _ = written.next() }
                 return try FileCalls.system.write(descriptor, bytes, offset)
             }
@@ -128,7 +128,7 @@ struct EncryptionTests {
         }
     }
 
-    /// More than a key may encrypt continues in the next message: 64 GiB in truth, and here every few bytes.
+    /// A key encrypts at most 64 GiB, and the rest continues in the next message; here the limit is a few bytes.
     @Test(arguments: ["rsa", "ec"]) func whatAMessageCannotHoldContinuesInTheNext(kind: String) async throws {
         #expect(EncryptingSink.messageLimit > 60 << 30 && EncryptingSink.messageLimit <= 1 << 36 - 32)
         try await withTemporaryDirectory { data in
@@ -138,7 +138,7 @@ struct EncryptionTests {
             for (limit, count) in [(100_000, 2), (70_000, 3), (199_999, 2), (200_000, 1), (66_667, 3)] {
                 let sink = MemorySink()
                 let encrypting = try EncryptingSink(to: recipients, into: sink, messageLimit: limit)
-                // In pieces of no length in particular.
+                // The length of the pieces is arbitrary.
                 for start in stride(from: 0, to: bytes.count, by: 33_333) {
                     try bytes[start..<min(start + 33_333, bytes.count)].withUnsafeBytes { piece throws in
                         try encrypting.write(piece)
@@ -150,7 +150,7 @@ struct EncryptionTests {
                 #expect(try Self.decrypted(path, key) == bytes, "\(limit)")
                 let messages = try Self.messages(of: path)
                 #expect(messages.count == count)
-                // Each is one that openssl opens, and the plain bytes follow each other.
+                // openssl opens each message, and the plain bytes concatenate.
                 var opened = Data()
                 for (index, range) in messages.enumerated() {
                     let part = data.appending("part\(index)")
@@ -160,7 +160,7 @@ struct EncryptionTests {
                     opened += try Data(contentsOf: URL(filePath: plain.string))
                 }
                 #expect(Array(opened) == bytes)
-                // Neither a message that is cut short nor anything behind the last one goes unnoticed.
+                // A truncated message is detected, and so are bytes after the last message.
                 for spoiled in [Array(sink.bytes.dropLast()), sink.bytes + [0], sink.bytes + Array("PK".utf8)] {
                     try Data(spoiled).write(to: URL(filePath: path.string))
                     #expect(throws: ArchiveError.self) { try Self.decrypted(path, key) }
@@ -179,7 +179,7 @@ struct EncryptionTests {
         }
     }
 
-    /// Where the messages of a file stand.
+    /// The byte ranges of a file's messages.
     private static func messages(of path: FilePath) throws -> [Range<Int>] {
         let file = try ArchiveInput(path)
         var messages: [Range<Int>] = []
@@ -190,7 +190,7 @@ struct EncryptionTests {
         return messages
     }
 
-    /// As `openssl req -x509 -newkey rsa:2048 -nodes` makes one: an authority's, by its basic constraints.
+    /// `openssl req -x509 -newkey rsa:2048 -nodes` makes such a certificate: by its basic constraints, an authority's.
     @Test(arguments: ["rsa", "ec"]) func aSelfSignedAuthoritysCertificateEncryptsWithANotice(kind: String) async throws
     {
         try await withKeys { session, keys in
@@ -201,7 +201,7 @@ struct EncryptionTests {
             let made = try session.archive(recipients: recipients)[0]
             let (isOpen, _) = try await Self.decrypt(session.archives.path.appending(made.name), key: key)
             #expect(isOpen)
-            // People read it where they make an archive.
+            // The notice appears where people make an archive.
             let elsewhere = session.data.appending("elsewhere").string
             let answer = try await Tool.run(
                 ProductsDirectory.executable("archiver"),
@@ -254,7 +254,7 @@ struct EncryptionTests {
                 }
                 #expect(error.message.contains(fault), "\(error)")
             }
-            // A running archiver reads it whatever its dates are; what does not fit at all is refused at once.
+            // A running archiver reads a certificate regardless of its dates; an unsuitable certificate is refused at once.
             let expired = try Certificate.read(try keys.writeExpired(), at: nil)
             #expect(expired.map(\.subject) == ["/CN=study"])
             #expect(throws: ArchiveError.self) { try expired.first?.check(at: .now) }

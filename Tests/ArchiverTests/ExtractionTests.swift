@@ -9,7 +9,7 @@ import Testing
 @testable import Archives
 @testable import Encryption
 
-/// What is in an archive is believed only when it is what the manifest says, and it stays where it is put.
+/// Extraction accepts only files that match the manifest, and writes nothing outside its target directory.
 @Suite(.timeLimit(.minutes(1)))
 struct ExtractionTests {
     private static let date = WallTime(nanosecondsSince1970: 1_795_219_201_000_000_000)
@@ -49,7 +49,7 @@ struct ExtractionTests {
         }
     }
 
-    /// A link's target is not followed, for the link is not made.
+    /// A link is not created, so its target cannot be followed.
     @Test(.enabled(if: Tool.exists("python3"))) func linksAreNoLinks() async throws {
         let program = """
             import sys, zipfile
@@ -76,7 +76,7 @@ struct ExtractionTests {
             let opened = try ArchiveExtraction.extract(archive, to: directory.appending("out"))
             #expect(
                 opened.findings.map(\.description) == [
-                    "changed: is not what the manifest says: its SHA-256 is another one",
+                    "changed: does not match the manifest: its SHA-256 differs",
                     "longer: has 3 bytes in place of 1", "missing: is missing", "additional: is not in the manifest",
                 ])
             #expect(try Directory(directory).names() == ["a.zip"])
@@ -96,7 +96,8 @@ struct ExtractionTests {
         }
     }
 
-    /// Bits in the bytes of files, in the directory and at the end; those of dates and flags mean nothing to a file.
+    /// Flips bits in file contents, in the zip's directory and at its end; dates and flags are left out, because they do not
+    /// affect a file.
     @Test func damageIsFound() throws {
         try withTemporaryDirectory { directory in
             let archive = directory.appending("a.zip")

@@ -6,7 +6,7 @@ struct FaultyServer: Sendable {
 
     let endpoint: String
 
-    /// The one of the suite that runs.
+    /// The server of the running suite.
     static func running() throws -> FaultyServer {
         guard let current else { throw TestFailure("the suite has no faulty server") }
         return current

@@ -8,18 +8,18 @@ import Testing
 
 @testable import ArchiveStorage
 
-/// Receivers whose disk is full, really: everything stays here until there is room, and continues by itself then.
+/// Receivers whose disk is really full: archives stay here until there is room, and then the uploads continue by themselves.
 @Suite(
     .enabled(if: ReceiverPrograms.areThere, ReceiverPrograms.areMissing),
     .enabled(if: SmallDisk.isPossible, "full receivers are NOT tested here: that needs a mount namespace"),
     .timeLimit(.minutes(2)))
 struct FullReceiverTests {
-    /// Every file of a directory and its bytes.
+    /// The bytes of every file of a directory, by name.
     private static func contents(of directory: Directory) throws -> [String: [UInt8]] {
         try directory.names().reduce(into: [:]) { $0[$1] = try directory.read($1) }
     }
 
-    /// nginx says no more than 500 if it has no room. A directory says it itself.
+    /// If its disk is full, nginx answers only 500. A directory reports the error itself.
     @Test(arguments: [(true, "500"), (false, "No space left")])
     func anArchiveWaitsUntilThereIsRoom(overWeb: Bool, reason: String) async throws {
         try await SmallServer.run(megabytes: 8) { server in

@@ -13,7 +13,7 @@ import Testing
         let source = GeneratedSource(Self.pieces)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
         defer { buffer.deallocate() }
-        // The second time what was read in part is begun anew.
+        // The second pass starts over after a partial one.
         for isWhole in [false, true, true] {
             var read: [UInt8] = []
             while !source.isAtEnd, isWhole || read.count < 500 {

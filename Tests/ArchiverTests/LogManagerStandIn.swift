@@ -6,7 +6,7 @@ import Synchronization
 import SystemPackage
 import ZeroMQ
 
-/// Answers as log-manager does where files are marked and removed, and notes what it was asked.
+/// Answers the log manager's requests to mark and remove files, and records them.
 final class LogManagerStandIn: Sendable {
     private let marks = Mutex<[String: JSONValue]>([:])
     private let refusals = Mutex<[String: String]>([:])
@@ -17,16 +17,15 @@ final class LogManagerStandIn: Sendable {
         self.data = data
     }
 
-    /// The paths that were marked, and with what.
+    /// The marks that were set, by path.
     var marked: [String: JSONValue] { marks.withLock { $0 } }
 
-    /// Refuses a path from now on, or no longer.
+    /// Refuses to mark a path with this reason; nil accepts it again.
     func refuse(_ path: String, _ reason: String?) { refusals.withLock { $0[path] = reason } }
 
-    /// Refuses to remove a path from now on, or no longer.
+    /// Refuses to remove a path with this reason; nil accepts it again.
     func refuseRemoval(_ path: String, _ reason: String?) { removalRefusals.withLock { $0[path] = reason } }
 
-    /// Listens.
     func listen(on endpoint: String, _ context: Context, _ thread: SocketThread) async throws -> ReplyServer {
         var router = RequestRouter()
         router.on(LogsMarkUploaded.self) { request in

@@ -1,6 +1,6 @@
 @testable import Encryption
 
-/// Keeps what is written to it.
+/// Collects the written bytes in memory.
 final class MemorySink: ByteSink {
     private(set) var bytes: [UInt8] = []
 

@@ -3,13 +3,13 @@ import SystemPackage
 import TestSupport
 
 extension Nginx {
-    /// Runs nginx as long as the body runs.
+    /// Runs nginx while the body runs.
     /// - Parameters:
-    ///   - directory: where its own files are.
-    ///   - disk: a disk that it has to itself, for what it is sent.
-    ///   - server: chooses ports, and says what is in `server` of nginx.conf then: it is asked again where a port was
-    ///     taken by somebody else before nginx had it.
-    ///   - body: is given the server that was chosen last.
+    ///   - directory: for nginx's own files.
+    ///   - disk: a disk used only for received files.
+    ///   - server: chooses ports and returns the `server` section of nginx.conf. It is called again if another program took a
+    ///     port before nginx could bind it.
+    ///   - body: receives the server that was chosen last.
     static func serve<Server>(
         in directory: FilePath, on disk: SmallDisk? = nil, _ server: () throws -> (server: Server, settings: String),
         body: (Server, ProgramUnderTest) async throws -> Void
@@ -24,7 +24,7 @@ extension Nginx {
                 on: disk
             ) { program in
                 do {
-                    // Said once it listens.
+                    // nginx logs this line once it listens.
                     try await program.complaint(containing: "RLIMIT_NOFILE")
                 } catch {
                     if attempt == 5 { throw error }
@@ -37,7 +37,7 @@ extension Nginx {
         }
     }
 
-    /// One process: as root in a namespace of users nginx could not become the user of its workers.
+    /// A single process: as root in a user namespace, nginx could not switch to its workers' user.
     private static func configuration(in directory: FilePath, bodies: FilePath, _ settings: String) -> String {
         """
         daemon off;

@@ -2,29 +2,29 @@ import FoundationEssentials
 import SystemPackage
 import TestSupport
 
-/// A running nginx that takes files, over HTTP and TLS, and that refuses some in every way that tests need.
+/// A running nginx that accepts files over HTTP and TLS, and has paths that refuse files in every way that tests need.
 struct Nginx: Sendable {
     @TaskLocal static var current: Nginx?
 
     let port: UInt16
     let securePort: UInt16
-    /// The authority that certified it, in PEM.
+    /// The certificate of the authority that signed the server's, in PEM.
     let authority: FilePath
-    /// Where files are, by path.
+    /// The root directory of the received files.
     let root: FilePath
 
-    /// The one of the suite that runs.
+    /// The server of the running suite.
     static func running() throws -> Nginx {
         guard let current else { throw TestFailure("the suite has no nginx") }
         return current
     }
 
-    /// Where files of a directory go: `/archives/`.
+    /// An address below `/archives/`, for the files of a directory.
     func address(_ path: String, secure: Bool = false) -> String {
         secure ? "https://localhost:\(securePort)\(path)" : "http://127.0.0.1:\(port)\(path)"
     }
 
-    /// Runs nginx as long as the body runs.
+    /// Runs nginx while the body runs.
     static func run(_ body: (Nginx) async throws -> Void) async throws {
         try await withTemporaryDirectory { directory in
             try await makeCertificates(in: directory)
@@ -44,7 +44,7 @@ struct Nginx: Sendable {
         }
     }
 
-    /// An authority, and a certificate of it for this machine.
+    /// Makes an authority, and a certificate of it for this machine.
     private static func makeCertificates(in directory: FilePath) async throws {
         let common = [
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",

@@ -3,31 +3,31 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The programs that uploads are tested against: Receivers/setup gets them, and `make test` runs that.
+/// The servers and clients for upload tests. Receivers/setup installs them, and `make test` runs that script.
 enum ReceiverPrograms {
-    /// What a server says when it listens, and how it is spoken to.
+    /// A server's first line once it listens: how to reach it.
     struct Ready: Codable, Sendable {
         let endpoint: String
         var key: String?
         var secret: String?
     }
 
-    /// Whether they are there.
+    /// Whether the programs are installed.
     static let areThere = FileManager.default.fileExists(atPath: directory.appending("complete").string)
-    /// Why a test did not run.
+    /// Why a test was skipped.
     static let areMissing: Comment = "uploads are NOT tested here: run Tests/ArchiverTests/Receivers/setup first"
 
     static let nginx = directory.appending("bin/nginx")
 
     static let python = directory.appending("python/bin/python")
 
-    /// A script beside this file's directory `Receivers`.
+    /// A script in the directory `Receivers` beside this file.
     private static func script(_ name: String) -> FilePath { tests.appending("Receivers").appending(name) }
 
-    /// Runs servers that are scripts, as long as the body runs. They start at the same time.
+    /// Runs server scripts while the body runs. They start at the same time.
     /// - Parameters:
     ///   - scripts: the name and the arguments of each.
-    ///   - body: is told what they say when they listen, in the same order.
+    ///   - body: receives the servers' first lines, in the same order.
     static func serve(
         _ scripts: [[String]], _ body: ([Ready]) async throws -> Void
     ) async throws {

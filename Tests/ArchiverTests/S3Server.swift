@@ -4,31 +4,30 @@ import TestSupport
 
 @testable import Upload
 
-/// A running server of S3, with a bucket `archives`, and Amazon's client to look into it.
+/// A running S3 server with a bucket `archives`, and Amazon's client to inspect it.
 ///
-/// moto answers as Amazon does, with the SHA-256 of objects and of parts, and checks signatures, but not whether bodies
-/// are what they are said to be. OpenStack Swift checks all of that, and tells MD5 alone. Neither is Amazon: quotas,
-/// regions, lent keys and the replacement of objects under way are not covered.
+/// moto replies as Amazon does, with the SHA-256 of objects and of parts, and checks signatures, but does not compare bodies with
+/// their declared hashes. OpenStack Swift checks all of that, but reports only MD5. Neither is Amazon: quotas, regions, temporary
+/// keys and the replacement of objects during an upload are not covered.
 struct S3Server: Sendable {
-    /// Which one.
     enum Kind: String, CaseIterable, Sendable { case moto, swift }
 
     @TaskLocal static var current: [Kind: S3Server] = [:]
 
     let kind: Kind
     let endpoint: String
-    /// The key as the environment has it.
+    /// The access key, as environment variables.
     let key: [String: String]
     /// Where Amazon's client listens.
     private let clientEndpoint: String
 
-    /// The one of the suite that runs.
+    /// The server of the running suite.
     static func running(_ kind: Kind) throws -> S3Server {
         guard let server = current[kind] else { throw TestFailure("the suite has no S3") }
         return server
     }
 
-    /// Runs both servers and the client as long as the body runs.
+    /// Runs both servers and the client while the body runs.
     static func run(_ body: ([Kind: S3Server]) async throws -> Void) async throws {
         try await withTemporaryDirectory { directory in
             let data = directory.appending("swift").string
@@ -49,7 +48,7 @@ struct S3Server: Sendable {
         }
     }
 
-    /// The receiver that is this server's bucket.
+    /// The receiver for this server's bucket.
     func store(
         bucket: String = "archives", prefix: String = "", key: [String: String]? = nil
     ) throws -> S3Store {
@@ -58,7 +57,7 @@ struct S3Server: Sendable {
             addressing: .path, credentials: .environment(key ?? self.key))
     }
 
-    /// What Amazon's client says.
+    /// Runs a command of Amazon's client and returns its reply.
     @discardableResult
     func client(_ command: String, key: String = "") async throws -> String {
         let query = SignatureV4.sent([

@@ -9,11 +9,11 @@ import Testing
 
 @testable import Archives
 
-/// What is in which archive, and what its manifest says.
+/// The contents of each archive, and of its manifest.
 @Suite(.timeLimit(.minutes(1)))
 struct SessionArchiverTests {
-    /// The ancestors insert three files; here the session's own are there too, for a session is to be understood without
-    /// the programs. Its directory goes only when the upload is confirmed.
+    /// The predecessors insert three files. Here the session's own files are added, so that a session can be understood without
+    /// the programs. The session's directory is removed only when the upload is confirmed.
     @Test func case43ASingleTaskIsOneArchive() throws {
         try withTemporaryDirectory { data in
             let session = try ArchivedSession(in: data, task: "foo", results: TaskResultsFixture.single)
@@ -66,7 +66,7 @@ struct SessionArchiverTests {
             #expect(page.contains("phone/gyro"))
             let file = try #require(made[0].metadata.files.first { $0.filename == "report.html" })
             #expect(file.contentType == "text/html")
-            // It is about the whole session.
+            // This file describes the whole session.
             #expect(made.count > 1)
             #expect(made.dropFirst().allSatisfy { !$0.metadata.files.contains { $0.filename == "report.html" } })
         }
@@ -160,7 +160,7 @@ struct SessionArchiverTests {
             try session.addLog()
             try session.finish()
             let first = try session.archive()
-            // What the file system says of files changes nothing.
+            // The files' metadata in the file system must not change the archive.
             for name in try session.directory.directory.names() {
                 let bytes = try Data(contentsOf: URL(filePath: session.path(name).string))
                 try FileManager.default.removeItem(atPath: session.path(name).string)

@@ -3,14 +3,14 @@ import Glibc
 import SystemPackage
 import TestSupport
 
-/// An nginx that keeps files on a small disk of its own.
+/// An nginx that stores received files on a small disk of its own.
 struct SmallServer: Sendable {
-    /// Where files go by PUT.
+    /// The address for PUT requests.
     let address: String
-    /// Where they are then, as this process reaches it while the server runs.
+    /// The path of the received files, as this process reaches it while the server runs.
     let files: FilePath
 
-    /// Runs it as long as the body runs.
+    /// Runs the server while the body runs.
     static func run(megabytes: Int, _ body: (SmallServer) async throws -> Void) async throws {
         try await withTemporaryDirectory { directory in
             let disk = try SmallDisk(megabytes: megabytes, at: directory.appending("disk"))
@@ -27,7 +27,7 @@ struct SmallServer: Sendable {
         }
     }
 
-    /// Leaves so much room, whatever else is there.
+    /// Fills the disk except for this many bytes.
     func fill(leaving bytes: Int) throws {
         var status = statvfs()
         guard statvfs(files.string, &status) == 0 else { throw Errno(rawValue: errno) }
@@ -35,7 +35,7 @@ struct SmallServer: Sendable {
         try Data(count: free - bytes).write(to: URL(filePath: filler.string))
     }
 
-    /// Makes room again.
+    /// Frees the space again.
     func empty() throws { try FileManager.default.removeItem(atPath: filler.string) }
 
     private var filler: FilePath { files.removingLastComponent().appending("filler") }

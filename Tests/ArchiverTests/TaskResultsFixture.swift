@@ -1,6 +1,6 @@
-/// Results of the ancestors' test: five steps, and if it is asked for a section with the same five.
+/// Results from the predecessors' test: five steps and, optionally, a section with the same five.
 enum TaskResultsFixture {
-    /// An answer in a collection, two of them in one with another's name, two that stand alone.
+    /// One answer in a collection, two in another collection under another name, and two standing alone.
     static func steps(_ numbers: [Int]) -> String {
         """
         {"identifier": "introduction", "type": "base"},

@@ -2,7 +2,7 @@ import FoundationEssentials
 import SystemPackage
 import TestSupport
 
-/// Keys and certificates of a test, made by the openssl program.
+/// A test's keys and certificates, made by the openssl program.
 struct TestKeys {
     private let directory: FilePath
 
@@ -10,7 +10,7 @@ struct TestKeys {
         self.directory = directory
     }
 
-    /// Writes a certificate that was valid in 2020, and fits otherwise.
+    /// Writes a certificate that was valid in 2020, and is suitable otherwise.
     func writeExpired() throws -> FilePath {
         let path = directory.appending("expired.pem")
         try Data(Self.expired.utf8).write(to: URL(filePath: path.string))
@@ -34,8 +34,8 @@ struct TestKeys {
     /// Makes a key and a certificate that is valid for 30 days.
     /// - Parameters:
     ///   - kind: `rsa`, `rsa1024`, `ec` or `ed25519`.
-    ///   - extensions: the usual ones for encryption, where none are given.
-    ///   - authority: who signs it; nil for its own key.
+    ///   - extensions: by default, the usual ones for encryption.
+    ///   - authority: the signer; nil for a self-signed certificate.
     func make(
         _ name: String, kind: String, extensions: [String]? = nil,
         signedBy authority: (certificate: FilePath, key: FilePath)? = nil

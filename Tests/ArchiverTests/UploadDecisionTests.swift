@@ -8,7 +8,7 @@ import Testing
 
 @testable import Upload
 
-/// What is decided without a network: when to try again, how fast to send, how to split, whom to believe.
+/// Decisions that need no network: when to retry, how fast to send, how to split, which hash to trust.
 @Suite struct UploadDecisionTests {
     private func error(_ retry: UploadError.Retry) -> UploadError {
         UploadError(.busy, at: "s3://bucket/key", "it is busy", advice: "Wait.", retry: retry)
@@ -26,7 +26,7 @@ import Testing
             }
             #expect(delays.count == 200)
             #expect(delays.allSatisfy { $0 >= .zero && $0 <= room })
-            // Full jitter: as good as any in the whole room.
+            // Full jitter: delays are spread over the whole range.
             #expect(delays.contains { $0 < room / 10 } && delays.contains { $0 > room / 10 * 9 })
         }
     }
@@ -60,7 +60,7 @@ import Testing
             sent += bytes
             now += bytes > 0 ? 10_000 : wait
         }
-        // Ten seconds' worth, and the tenth of a second that may be sent at once.
+        // Ten seconds' worth, plus the tenth of a second that may be sent at once.
         #expect(abs(sent - 10_100_000) < 20_000)
     }
 
@@ -68,7 +68,7 @@ import Testing
         var bucket = TokenBucket(rate: 1_000_000, at: 0)
         _ = bucket.take(upTo: 100_000, at: 0)
         #expect(bucket.take(upTo: 10_000_000, at: 3_600_000_000_000).bytes == 100_000)
-        // A clock that stands still or goes back gives nothing, and does no harm.
+        // A clock that stands still or goes back yields no bytes and does no harm.
         #expect(bucket.take(upTo: 10_000, at: 0).bytes == 0)
     }
 

@@ -76,8 +76,8 @@ import Testing
             let host = try String(decoding: FilePath("/proc/sys/kernel/hostname").content, as: UTF8.self).trimmed
                 .filter { $0 != "." }
             let name = ".\(archive.name)"
-            // An hour old; of a process that has ended, since none has such a number; of another machine; of a process
-            // that runs; of another file.
+            // In turn: an hour old; of an ended process, since no process has this number; of another machine; of a running
+            // process; of another file.
             let old = "\(name).elsewhere.1.a.part"
             let dead = "\(name).\(host).4194999.a.part"
             let elsewhere = "\(name).elsewhere.2.a.part"
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// As a killed try leaves a copy: this machine's, of a process that has ended.
+    /// Writes a copy as a killed try leaves it: from this machine, of a process that has ended.
     private func leftover(of archive: UploadFile, _ content: Data, in directory: FilePath) throws -> FilePath {
         let host = try String(decoding: FilePath("/proc/sys/kernel/hostname").content, as: UTF8.self).trimmed
             .filter { $0 != "." }
@@ -104,7 +104,7 @@ import Testing
         return path
     }
 
-    /// Uploads, and says how many bytes were copied for it.
+    /// Uploads an archive and returns the number of bytes that were copied.
     private func copiedBytes(_ archive: UploadFile, to receiver: DirectoryReceiver) async throws -> Int {
         let throttle = UploadThrottle()
         let confirmation = try receiver.upload(try SourceFile(archive), over: HTTPConnection(HTTPOptions()), throttle)
@@ -117,7 +117,7 @@ import Testing
     {
         try await withReceiver { archive, receiver, directory in
             let content = try archive.path.content
-            // A shorter one too, and one of an archive that was made anew since.
+            // A shorter copy goes too, and so does one of an archive that was remade since.
             let short = try leftover(of: archive, content.prefix(begun - 1), in: directory)
             try FileManager.default.moveItem(atPath: short.string, toPath: "\(short)".replacing(".a-", with: ".b-"))
             let other = try leftover(of: archive, content, in: directory)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    /// As a container leaves a copy that is replaced by another one, which has another host name.
+    /// Writes a copy as a replaced container leaves it: from another host name.
     private func leftoverElsewhere(of archive: UploadFile, _ content: Data, age: TimeInterval, in directory: FilePath)
         throws
     {
@@ -150,13 +150,13 @@ import Testing
         }
     }
 
-    /// Its writer may still be running, but once the file is there the copy is of no use.
+    /// Its writer may still be running, but once the file exists the copy is useless.
     @Test(arguments: [false, true]) func aFreshCopyOfAnotherContainerGoesOnceTheFileIsThere(wasThere: Bool) async throws
     {
         try await withReceiver { archive, receiver, directory in
             let content = try archive.path.content
             if wasThere { try content.write(to: URL(filePath: directory.appending(archive.name).string)) }
-            // A clock that is set back meanwhile makes it no older.
+            // Setting the clock back makes the copy no older.
             try leftoverElsewhere(of: archive, content.prefix(300_001), age: -3600, in: directory)
             if wasThere {
                 #expect(try await upload(archive, to: receiver).wasThere)
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    /// After a power cut what was not synced may be anything.
+    /// After a power cut, unsynced bytes may have any value.
     @Test func whatWasCopiedWronglyIsCopiedAnew() async throws {
         try await withReceiver { archive, receiver, directory in
             var content = try archive.path.content
@@ -180,10 +180,10 @@ import Testing
         }
     }
 
-    /// A try that is cancelled leaves what it has copied, and the next one of this process continues behind it.
+    /// A cancelled try leaves its partial copy, and this process's next try continues behind it.
     @Test func aCopyThatWasCancelledIsContinued() async throws {
         try await withReceiver { archive, receiver, directory in
-            // It would take minutes.
+            // At this rate, the copy would take minutes.
             let throttle = UploadThrottle(limit: BandwidthLimit(bytesPerSecond: 1_000))
             let copying = Task.detached {
                 try receiver.upload(try SourceFile(archive), over: HTTPConnection(HTTPOptions()), throttle)
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test func aPlaceThatIsClosedIsGivenUp() async throws {
-        // Root may write everywhere.
+        // Not even root may write to /proc.
         try await withReceiver { archive, _, _ in
             let error = try await failure(archive, to: DirectoryReceiver(directory: "/proc"))
             #expect(error.retry == .later || error.code == .notPermitted)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Upload
 
-/// Connections that break, answers that don't come, hashes that are wrong.
+/// Broken connections, missing replies and wrong hashes.
 @Suite(
     .enabled(if: ReceiverPrograms.areThere, ReceiverPrograms.areMissing), .faultyServer, .timeLimit(.minutes(5)))
 struct UploadFaultTests {
@@ -27,7 +27,7 @@ struct UploadFaultTests {
         }
     }
 
-    /// As servers do that write under the file's name while they receive it.
+    /// Some servers write under the file's final name while they receive it.
     @Test func whatAServerKeptOfAnInterruptedUploadIsReplaced() async throws {
         try await withArchive(bytes: 3_000_000) { archive in
             let uploader = try Uploader(to: try receiver("/torso/"))
@@ -40,7 +40,7 @@ struct UploadFaultTests {
         }
     }
 
-    /// The beginning of another file is not ours.
+    /// The beginning of another file is not an interrupted upload.
     @Test func whatAServerKeptOfAnotherFileIsNotReplaced() async throws {
         try await withArchive(bytes: 3_000_000) { archive in
             let uploader = try Uploader(to: try receiver("/torso/"))
@@ -95,7 +95,7 @@ struct UploadFaultTests {
         try await withArchive(bytes: 3_000_000) { archive in
             let uploader = try Uploader(to: try receiver("/slow/"))
             let one = Task { try await uploader.upload(archive) }
-            // Waits for the thread of the first one.
+            // The second upload waits for the thread of the first.
             let other = Task { try await uploader.upload(archive) }
             let endpoint = try FaultyServer.running().endpoint
             try await eventually("the upload has begun") {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Upload
 
-/// Uploads to two independent servers of S3, looked at with Amazon's client.
+/// Uploads to two independent S3 servers, inspected with Amazon's client.
 @Suite(
     .enabled(if: ReceiverPrograms.areThere, ReceiverPrograms.areMissing), .s3, .timeLimit(.minutes(5)))
 struct UploadS3Tests {
@@ -38,7 +38,7 @@ struct UploadS3Tests {
             let object = try await server.object(archive.name)
             #expect(object == S3Server.Object(bytes: archive.bytes, sha256: archive.sha256))
             let again = try await upload(archive, to: receiver)
-            // moto tells the hash when it is asked for it, and not on completion.
+            // moto reports the hash on request, but not on completion.
             #expect(again.wasThere && again.proof == (kind == .moto ? .partsSHA256 : .partsMD5))
             #expect(again.checksum.hasSuffix("-4"))
         }
@@ -50,14 +50,14 @@ struct UploadS3Tests {
             let bytes = try archive.path.content
             let source = try SourceFile(archive, sizes: smallSizes)
             let worker = try UploadWorker(1, receiver: WebReceiver(store: try server.store()), options: HTTPOptions())
-            // Its hashes are known, and then its third part ends too early.
+            // The source's hashes are computed first; then its third part is too short.
             _ = try source.digests(UploadThrottle())
             try #require(truncate(archive.path.string, 12_000_000) == 0)
             let error = await worker.upload(source, UploadThrottle()).failure
             #expect(error?.code == .unreadable)
             #expect(try await server.client("uploads", key: archive.name) == "1")
 
-            // A program that knows nothing of the first one.
+            // A second program that does not know about the first upload.
             let handle = try FileDescriptor.open(archive.path, .writeOnly)
             try handle.closeAfter { _ = try handle.writeAll(toAbsoluteOffset: 12_000_000, bytes[12_000_000...]) }
             let rest = UploadThrottle()
@@ -99,7 +99,7 @@ struct UploadS3Tests {
         }
     }
 
-    /// moto does not look; see `S3Server`.
+    /// moto does not compare bodies with hashes; see `S3Server`.
     @Test func changedBytesAreNotKept() async throws {
         let server = try S3Server.running(.swift)
         try await withArchive { archive in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Upload
 
-/// What people write, and what must never be seen of it.
+/// What people may configure, and the secrets that must never appear in messages.
 @Suite struct UploadSettingsTests {
     private func settings(
         _ values: [String: String], environment: [String: String] = [:]

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Upload
 
-/// The examples that AWS publishes ("Signature Calculations for the Authorization Header: Transferring Payload in a
-/// Single Chunk"), to the letter.
+/// The examples that AWS publishes ("Signature Calculations for the Authorization Header: Transferring Payload in a Single
+/// Chunk"), to the letter.
 @Suite struct UploadSignatureTests {
     private let host = "examplebucket.s3.amazonaws.com"
     private let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Upload
 
-/// Uploads to nginx, which hashes nothing, so that what it has is read back.
+/// Uploads to nginx. It returns no hashes, so uploaded files are read back.
 @Suite(
     .enabled(if: ReceiverPrograms.areThere, ReceiverPrograms.areMissing), .nginx, .timeLimit(.minutes(5)))
 struct UploadWebTests {
@@ -40,11 +40,11 @@ struct UploadWebTests {
             #expect(confirmation.location.hasPrefix("https://localhost:"))
             #expect(try file("archives/tls", archive).content == archive.path.content)
 
-            // A connection that ends in the middle.
+            // The server closes the connection in the middle.
             let closed = try await failure(archive, to: try self.receiver("/closing/", secure: true), options: options)
             #expect(closed.code == .unreachable && closed.retry == .later)
 
-            // A certificate for another name.
+            // The certificate is for another name.
             let address = try Nginx.running().address("/archives/", secure: true).replacing(
                 "localhost", with: "127.0.0.1")
             let store = PutStore(template: try WebTemplate(typed: address), headerFile: nil)
@@ -113,7 +113,7 @@ struct UploadWebTests {
         ("/busy/", .busy, .after(.seconds(7))), ("/full/", .full, .later), ("/elsewhere/", .redirected, .never),
         ("/closing/", .unreachable, .later), ("/small/", .tooLarge, .never), ("/read-only/", .refused, .never),
     ]) func refusalsSayWhatToDo(path: String, code: UploadError.Code, retry: UploadError.Retry) async throws {
-        // Large enough that it would be half sent when the answer comes.
+        // Large enough to be only half sent when the reply comes.
         try await withArchive(bytes: 5_000_000) { archive in
             let error = try await failure(archive, to: try receiver(path))
             #expect(error.code == code && error.retry == retry)
@@ -130,7 +130,7 @@ struct UploadWebTests {
                 for archive in archives { tasks.addTask { try await uploader.upload(archive) } }
                 for try await confirmation in tasks { #expect(confirmation.bytes == 400_000) }
             }
-            // 1.2 MB at 1 MB/s, less what may be sent at once: a busy machine is slower, none is faster.
+            // 1.2 MB at 1 MB/s, less the initial burst: a busy machine is slower, but none is faster.
             #expect(ContinuousClock.now - start > .milliseconds(1_000))
         }
     }

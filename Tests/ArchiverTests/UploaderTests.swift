@@ -8,9 +8,9 @@ import Testing
 
 @testable import Upload
 
-/// How many are uploaded at a time, and what cancelling does.
+/// The number of parallel uploads, and cancellation.
 @Suite(.timeLimit(.minutes(2))) struct UploaderTests {
-    /// A receiver that holds uploads until the test lets them go.
+    /// A receiver that holds uploads until the test releases them.
     private final class Gate: Receiver {
         private struct State {
             var isOpen = false
@@ -74,7 +74,7 @@ import Testing
             tasks[0].cancel()
             gate.open()
             for task in tasks { _ = await task.result }
-            // Whichever of them was first or is done already.
+            // Regardless of which upload was first or has ended already.
             #expect(gate.mostRunning == 1)
             let confirmation = try await uploader.upload(files[2])
             #expect(confirmation.bytes == 10)

@@ -3,7 +3,7 @@ import ZeroMQ
 
 @testable import Upload
 
-/// Asks a web server, on a thread of its own.
+/// A client of web servers, on a thread of its own.
 actor WebClient {
     private let thread: SocketThread
 
@@ -11,8 +11,8 @@ actor WebClient {
 
     init() throws { thread = try SocketThread(name: "test") }
 
-    /// What is at an address.
-    /// - Throws: `TestFailure` with what the server says in its place.
+    /// The body at an address.
+    /// - Throws: `TestFailure` with the server's error.
     func get(_ address: String) throws -> String {
         let request = HTTPRequest(method: "GET", address: try WebAddress(typed: address))
         let response = try HTTPConnection(HTTPOptions()).send(request, UploadThrottle())

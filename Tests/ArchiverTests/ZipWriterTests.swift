@@ -7,12 +7,12 @@ import Testing
 @testable import Archives
 @testable import Encryption
 
-/// The zip itself, read by programs that are not ours.
+/// The zip format, checked with independent programs.
 @Suite(.timeLimit(.minutes(2)))
 struct ZipWriterTests {
     private static let date = WallTime(nanosecondsSince1970: 1_795_219_201_000_000_000)
 
-    /// Files of all the ways in which one is written.
+    /// One file for each way in which the writer stores files.
     private static let files: [(name: String, bytes: [UInt8])] = {
         var random = SplitMix(seed: 7)
         func noise(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) } }
@@ -91,7 +91,7 @@ struct ZipWriterTests {
         }
     }
 
-    /// More files than the classic directory can count.
+    /// More files than the classic zip directory can count.
     @Test(.enabled(if: Tool.exists("python3") && Tool.exists("unzip"))) func aHundredThousandFiles() async throws {
         let files = (0..<100_000).map { ("file \($0)", [UInt8]()) }
         try await withZip(Self.zip(files)) { path in
@@ -108,7 +108,7 @@ struct ZipWriterTests {
         }
     }
 
-    /// Numbers beyond four bytes, without their gigabytes.
+    /// Numbers beyond four bytes, without gigabytes of data.
     @Test func largeEntriesHaveTheirNumbersInExtraFields() {
         var entry = ZipEntry(name: "a", date: Self.date, method: .deflated, offset: 5_000_000_000)
         entry.isDescribedBehind = true

@@ -7,7 +7,7 @@ import TestSupport
 
 @testable import Upload
 
-/// Makes an archive of so many bytes that no other test has, and removes it however the body ends.
+/// Makes an archive of this many bytes, different from every other test's, and removes it when the body ends.
 func withArchive<Result>(
     bytes: Int = 200_000, _ body: (UploadFile) async throws -> Result
 ) async throws -> Result {
@@ -16,7 +16,7 @@ func withArchive<Result>(
     }
 }
 
-/// Makes an archive of so many bytes, with a name that no other has.
+/// Makes an archive of this many bytes, with a unique name.
 func makeArchive(bytes: Int, in directory: FilePath) throws -> UploadFile {
     let name = "walk \(UUID().uuidString) é+&.zip"
     var random = SystemRandomNumberGenerator()
@@ -25,7 +25,7 @@ func makeArchive(bytes: Int, in directory: FilePath) throws -> UploadFile {
     }
     var data = Data(capacity: bytes)
     while data.count < bytes {
-        // Each block is another one, and so is each part.
+        // The blocks differ, and so do the parts.
         withUnsafeBytes(of: data.count) { data.append(contentsOf: $0.prefix(bytes - data.count)) }
         data.append(contentsOf: block.prefix(bytes - data.count))
     }
@@ -34,7 +34,7 @@ func makeArchive(bytes: Int, in directory: FilePath) throws -> UploadFile {
     return UploadFile(path: path, name: name, bytes: bytes, sha256: SHA256.hash(data: data).hexDigits)
 }
 
-/// As small as S3 allows parts to be.
+/// The smallest parts that S3 allows.
 let smallSizes = PartPlan.Sizes(threshold: 10_000_000, smallestPart: 5 << 20)
 
 /// Uploads a file once, on a thread made for that.
@@ -44,7 +44,7 @@ func upload(
     try await Uploader(to: receiver, options: options, sizes: smallSizes).upload(archive)
 }
 
-/// Why an upload failed.
+/// The error of an upload that must fail.
 func failure(
     _ archive: UploadFile, to receiver: any Receiver, options: HTTPOptions = HTTPOptions()
 ) async throws -> UploadError {
@@ -57,6 +57,5 @@ func failure(
 }
 
 extension FilePath {
-    /// The bytes of the file.
     var content: Data { get throws { try Data(contentsOf: URL(filePath: string)) } }
 }

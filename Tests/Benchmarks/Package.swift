@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// A package of its own, so that nobody who builds Holdfast builds its benchmarks.
+/// A separate package, so that building Holdfast does not build its benchmarks.
 let package = Package(
     name: "benchmarks",
     products: [
@@ -13,13 +13,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
-        // The sender calls libzmq as C programs do, beside the library that is measured.
+        // The sender calls libzmq like a C program, independently of the measured library.
         .systemLibrary(name: "CZMQ"),
         // Floor, load and reader, in C++ for its shortest decimals.
         .target(
             name: "Plain", cSettings: [.treatAllWarnings(as: .error)], cxxSettings: [.treatAllWarnings(as: .error)],
             linkerSettings: [.linkedLibrary("zmq"), .linkedLibrary("crypto")]),
-        // Preloaded into the recorder; linked with nothing.
+        // Preloaded into the recorder; has no dependencies.
         .target(name: "CallCounter", cSettings: [.treatAllWarnings(as: .error)]),
         .executableTarget(
             name: "benchmarks",

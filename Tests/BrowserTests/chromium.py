@@ -8,24 +8,24 @@ import subprocess
 import tempfile
 import threading
 
-# A machine ten times slower than ours still ends in this time.
+# In seconds: a machine ten times slower than ours still ends in this time.
 LIMIT = 30
 
 
 class Browser:
-    """One Chromium; each test gets a context of its own, which is as good as a fresh one."""
+    """One Chromium; each test gets its own context, which is equivalent to a fresh browser."""
 
     def __init__(self, program):
         self.profile = tempfile.TemporaryDirectory(prefix="holdfast-browser-", ignore_cleanup_errors=True)
         commands, self.to = os.pipe()
         self.answers, answers = os.pipe()
-        # The browser's are 3 and 4, so these must be others.
+        # Chromium expects its pipes at 3 and 4, so these must have other numbers.
         commands, answers = (self._move(descriptor) for descriptor in (commands, answers))
         arguments = [
             program, "--headless", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}", "--no-first-run",
             "--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--disable-dev-shm-usage",
             "--disable-gpu", "--force-color-profile=srgb", "--hide-scrollbars",
-            # Nothing outside is reachable, so that whatever asks for it fails.
+            # Nothing outside is reachable, so that any request for it fails.
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         ]
         if os.geteuid() == 0:
@@ -114,7 +114,7 @@ class Browser:
 
 
 class Page:
-    """A page in a context of its own, and all that it logged and asked for."""
+    """A page in its own context, and everything that it logged and requested."""
 
     def __init__(self, browser, width=1280, height=900, dark=False, scale=1, touch=False, still=False):
         self.browser = browser
@@ -158,7 +158,7 @@ class Page:
             {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}])
 
     def open(self, url):
-        # Where only the part behind # differs, a page would stay as it is: leave it first.
+        # If only the part behind # differs, a page would not reload: leave it first.
         for address in ("about:blank", url):
             loads = self.loads
             self.ask("Page.navigate", url=address)
@@ -170,7 +170,7 @@ class Page:
         self.browser.wait(lambda: self.loads > loads, "reloaded page")
 
     def js(self, expression, wait=True):
-        """What an expression gives, a promise's value included."""
+        """The value of an expression; of a promise, its result."""
         reply = self.ask("Runtime.evaluate", expression=expression, awaitPromise=wait, returnByValue=True, userGesture=True)
         if "exceptionDetails" in reply:
             details = reply["exceptionDetails"]
@@ -178,7 +178,7 @@ class Page:
         return reply["result"].get("value")
 
     def until(self, expression, what=None):
-        """Waits until an expression is true, which is looked at after each change of the page and each second."""
+        """Waits until an expression is true. It is evaluated after each change of the page and each second."""
         reached = self.js(f"""new Promise((resolve) => {{
             const holds = () => {{ try {{ return Boolean({expression}); }} catch {{ return false; }} }};
             const end = (value) => {{ watcher.disconnect(); clearInterval(timer); clearTimeout(limit); resolve(value); }};
@@ -196,7 +196,7 @@ class Page:
         return self.js(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
 
     def find(self, name, selector="button, a, input, select, summary, [role=button], label"):
-        """The place of the visible control with a name, as people see or hear it."""
+        """The place of the visible control with this name, as people see or hear it."""
         place = self.js(f"""(() => {{
             const name = {json.dumps(name)};
             const isShown = (element) => element.getClientRects().length > 0;
@@ -233,7 +233,7 @@ class Page:
         self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
 
     def type(self, name, text):
-        """Replaces what a field has."""
+        """Replaces a field's text."""
         self.click(name, selector="input, textarea")
         self.js("document.activeElement.select()")
         if text:
@@ -245,7 +245,7 @@ class Page:
         return self.js("""(() => { const e = document.activeElement; return e.getAttribute("aria-label") ?? e.innerText?.trim() ?? e.tagName; })()""")
 
     def picture(self, path, **clip):
-        """Keeps a screenshot."""
+        """Saves a screenshot."""
         options = {"clip": {**clip, "scale": 1}, "captureBeyondViewport": True} if clip else {}
         data = self.ask("Page.captureScreenshot", format="png", **options)["data"]
         with open(path, "wb") as file:

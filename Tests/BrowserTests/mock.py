@@ -1,4 +1,4 @@
-"""A server that answers as docs/console.md says, with signals that are known exactly and faults on request."""
+"""A server that answers as documented in docs/console.md, with exactly known signals and faults on request."""
 
 import json
 import math
@@ -66,7 +66,7 @@ class Stream:
 
 
 class Mock:
-    """Sessions, recordings and streams as a test puts them, and every request that came."""
+    """Sessions, recordings and streams that a test configures, and every received request."""
 
     def __init__(self, *streams):
         self.streams = {stream.name: stream for stream in streams}
@@ -132,7 +132,7 @@ class Mock:
         self.viewers = []
 
     def stop(self):
-        """Is not there any more, as after kill -9."""
+        """Disappears, as after kill -9."""
         self.server.shutdown()
         self.server.server_close()
         self._cut()
@@ -283,7 +283,7 @@ class Mock:
                 raise AssertionError(f"there was no {what}; calls: {self.calls[-8:]}, requests: {self.requests[-8:]}")
 
     def wait_call(self, method, **parameters):
-        """Waits for a call with these parameters, and returns all that it had."""
+        """Waits for a call with these parameters, and returns all of its parameters."""
         def find():
             return next((body for name, body in self.calls if name == method and all(body.get(key) == value for key, value in parameters.items())), None)
         self.wait(lambda: find() is not None, f"call of {method} with {parameters}")

@@ -1,4 +1,4 @@
-"""Makes docs/console.png and docs/report.png: the live page of a real run, and the report of its session, as README shows them."""
+"""Makes docs/console.png and docs/report.png for README: the live page of a real run, and the report of its session."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def main():
         page.open(f"{programs.url}#/live")
         page.until("document.querySelectorAll('.card').length === 6")
         programs.call("recording.start", session="walk-1", task="Walk", step="outbound", streams=["*"])
-        # A gap, once there is something to miss.
+        # A gap, once the plot has samples.
         page.until(STEPS % 5)
         programs.cut.cut()
         page.until("document.querySelector('.note:not([hidden])')?.innerText.startsWith('Silent')")

@@ -14,12 +14,12 @@ ANY = ["--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*"]
 
 
 def has_samples():
-    """Whether the console that was built listens to publishers."""
+    """Whether the built console listens to publishers."""
     return bool(PROGRAMS) and b"--subscribe" in subprocess.run([os.path.join(PROGRAMS, "console"), "--help"], capture_output=True, check=True).stdout
 
 
 class Cut:
-    """Passes connections on until it is cut."""
+    """Forwards connections until it is cut."""
 
     def __init__(self, endpoint):
         self.target = ("127.0.0.1", int(endpoint.rsplit(":", 1)[1]))
@@ -59,7 +59,7 @@ class Cut:
                 end.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-        # The other direction closes the other end.
+        # The thread of the other direction closes `target`.
         source.close()
 
     def cut(self):
@@ -105,7 +105,7 @@ class Programs:
             raise
 
     def start(self, name, *options):
-        """Starts a program and waits for its line that it is ready."""
+        """Starts a program and waits for its line that reports readiness."""
         errors = open(os.path.join(self.directory.name, f"{name}.log"), "ab")
         process = subprocess.Popen([os.path.join(PROGRAMS, name), *options], cwd=self.directory.name, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
         errors.close()

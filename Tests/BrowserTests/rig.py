@@ -1,4 +1,4 @@
-"""What all browser tests share: one browser, a page for each test, and what every test asks of its page at the end."""
+"""Shared by all browser tests: one browser, a page for each test, and the checks of the page at each test's end."""
 
 import atexit
 import glob
@@ -26,7 +26,7 @@ def browser():
 
 
 def axe():
-    """The source of axe-core; None where PyPI could not be reached."""
+    """The source of axe-core; None if PyPI could not be reached."""
     files = glob.glob(os.path.join(CACHE, "axe.min.js"))
     if not files:
         return None
@@ -35,9 +35,9 @@ def axe():
 
 
 class PageTest(unittest.TestCase):
-    """A test with a page. At its end the console had no error, and nothing was asked of another server."""
+    """A test with a page. At its end, the browser's console must have no error, and no other server may have received a request."""
 
-    # Messages that a test provokes: patterns.
+    # Patterns of messages that a test provokes.
     expected = ()
 
     def open(self, url, view="live", **options):

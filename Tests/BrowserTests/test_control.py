@@ -1,4 +1,4 @@
-"""The views that record, list sessions and show the programs: each control does what it says."""
+"""The views for recording, sessions and programs: each control has its effect."""
 
 import time
 
@@ -142,7 +142,7 @@ class ControlTests(PageTest):
         self.page.click("fall", selector=".labels button")
         self.page.until("document.querySelectorAll('.annotations li').length === 1")
         self.page.type("Note for the next annotation", "on the 2nd stair")
-        # What is typed is no key of the view.
+        # Typing into a field must not trigger a view's shortcut.
         self.page.key("3")
         self.page.js("document.activeElement.blur()")
         self.page.key("2")
@@ -200,13 +200,13 @@ class ControlTests(PageTest):
         self.mock.roles = ["listen"]
         self.record()
         self.page.until("document.querySelector('#record .start').disabled")
-        self.assertIn("may only look", self.text("#record form"))
+        self.assertIn("view-only", self.text("#record form"))
 
     def test_a_recorder_that_is_away_is_named_and_its_promise_too(self):
         self.running()
         self.mock.health["recorder"] = None
         self.mock.send_state()
-        self.page.until("document.querySelector('.durable').innerText.includes('What it has stored stays stored')")
+        self.page.until("document.querySelector('.durable').innerText.includes('Stored samples are kept')")
 
     # Sessions
 
@@ -244,7 +244,7 @@ class ControlTests(PageTest):
         self.page.until("document.querySelector('#sessions .card').innerText.includes('1 gap here')")
         self.page.click("Zoom in")
         self.mock.wait(lambda: any(path.endswith("/overview") and float(query["from"]) > start + 10 for path, query in self.mock.requests), "zoomed overview")
-        # A column that has nothing for anybody is left out.
+        # A column without a value in any row is left out.
         self.assertNotIn("Corrects", page)
         links = dict(self.page.js("[...document.querySelectorAll('#sessions a')].map((link) => [link.innerText, link.getAttribute('href')])"))
         for text, path in (
@@ -271,7 +271,7 @@ class ControlTests(PageTest):
         self.page.click("Discard …")
         self.page.click("Discard it")
         self.page.until("document.querySelector('dialog')?.innerText.includes('no receipt confirms its upload')")
-        self.page.click("Discard it all the same")
+        self.page.click("Discard it anyway")
         self.mock.wait_call("recording.discard", session=SESSION, force=True)
         self.page.until("location.hash === '#/sessions'")
 
@@ -303,7 +303,7 @@ class ControlTests(PageTest):
         self.open(self.mock.url, "system")
         self.mock.wait_viewer()
         self.page.until("document.querySelectorAll('.tile').length === 5")
-        self.page.until("document.querySelector('#system').innerText.includes('Less is free than is to be kept free')")
+        self.page.until("document.querySelector('#system').innerText.includes('Free space is below the limit')")
         self.mock.bus({"schema": "archive.v1", "change": "failed", "session": "s2", "reason": "the disk is full", "date": iso(time.time())})
         self.page.until("document.querySelector('.events').innerText.includes('s2 · failed · the disk is full')")
         page = self.text("#system")
@@ -321,7 +321,7 @@ class ControlTests(PageTest):
         self.page.click("Add a phone")
         self.page.until("document.querySelector('dialog canvas')")
         self.assertIn("https://192.0.2.7:8443/phone#token=9b2c", self.text("dialog"))
-        # Four light modules around it.
+        # Four light modules around it, the QR code's quiet zone.
         dark = self.page.js("""(() => {
             const canvas = document.querySelector("dialog canvas"), dark = [];
             const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;

@@ -9,7 +9,8 @@ from rig import PageTest
 
 ACCELEROMETER = "left-wrist/accelerometer"
 
-# For each column of a plot, the mean row of the ink of a color, in CSS pixels; and the plot's span, range and place.
+# For each column of a plot, the mean row of a color's ink, in CSS pixels; and the plot's span,
+# range and place.
 INK = """(async () => {
     const { plotOf } = await import("/assets/plot.js");
     const { palette } = await import("/assets/theme.js");
@@ -54,7 +55,7 @@ class LiveTests(PageTest):
         self.start = time.time()
         for name in self.mock.streams:
             self.mock.feed(name, self.start - seconds, self.start)
-        # However long it takes from here on: what is fed now scrolls out of the plots.
+        # This works however long the rest takes: samples fed now scroll out of the plots.
         self.page.until(f"document.querySelector(\"{self.card()} .number\").innerText !== '–'", "a value")
         self.page.js(f"""(async () => {{
             const {{ plotOf }} = await import("/assets/plot.js");
@@ -74,16 +75,16 @@ class LiveTests(PageTest):
         self.frames()
 
     def hold(self):
-        """Shows the time until what was fed ends, however late it is."""
+        """Scrolls to the end of the fed samples, however long ago they were fed."""
         self.page.js(f"import('/assets/live.js').then(({{ moveTo }}) => {{ moveTo({self.start}); return true; }})")
         self.frames()
 
     def frames(self, count=4):
-        """Waits for some of the page's frames."""
+        """Waits for a number of the page's frames."""
         self.page.js(f"new Promise((resolve) => {{ let left = {count}; const frame = () => (left -= 1) > 0 ? requestAnimationFrame(frame) : resolve(true); frame(); }})")
 
     def deviation(self, shown, signal):
-        """The root of the mean square between the ink and the signal, in parts of the plot's height, over all columns but those at the edges."""
+        """The root mean square deviation of the ink from the signal, as a share of the plot's height, without the columns at the edges."""
         plot, errors = shown["plot"], []
         for row in shown["rows"]:
             if row is None or row[0] < plot["left"] + 2 or row[0] > plot["right"] - 2:
@@ -285,7 +286,7 @@ class LiveTests(PageTest):
         self.page.js("document.activeElement.blur()")
         for _ in range(4):
             self.page.key("ArrowLeft")
-        # What is shown stays, and is longer ago each second.
+        # The plot keeps its samples, and their age grows each second.
         self.page.until("Number(/\\((\\d+) s ago/.exec(document.querySelector('.where').innerText)?.[1]) >= 10")
         place = self.page.js(f"(() => {{ const box = document.querySelector(\"{self.card()} canvas\").getBoundingClientRect(); return {{ x: box.x + 100, y: box.y + 60, w: box.width }}; }})()")
         before = self.ink()["plot"]["to"]
@@ -367,7 +368,7 @@ class LiveTests(PageTest):
         short = []
 
         def early(start, end, count):
-            # The first answer lacks the last second.
+            # The first reply lacks the last second.
             short.append(end)
             return columns(start, end - 1 if len(short) == 1 else end, count)
 
@@ -385,13 +386,14 @@ class LiveTests(PageTest):
         self.live()
         self.mock.stop()
         self.page.until("document.getElementById('connection').innerText === 'not connected'")
-        self.assertIn("The page tries again by itself", self.text("#notice"))
+        self.assertIn("The page retries automatically", self.text("#notice"))
         self.mock.start_again()
         self.mock.wait_viewer()
         self.page.until("document.getElementById('connection').innerText === 'connected'")
         self.page.until("document.getElementById('notice').hidden")
         self.mock.requests.clear()
-        # The page may connect once more, with the streams that it shows: what is fed before that is lost.
+        # The page may connect once more, with the streams that it shows: samples fed before that
+        # are lost.
         ends, asked = [], None
         while asked is None and len(ends) < 100:
             ends.append(time.time())
@@ -414,7 +416,7 @@ class LiveTests(PageTest):
         self.expected = ("404",)
         self.mock.missing = {"/api/events", "/api/history"}
         self.open(self.mock.url)
-        self.page.until("document.getElementById('notice').innerText.includes('sends this page no live samples')")
+        self.page.until("document.getElementById('notice').innerText.includes('sends no live samples to this page')")
         self.page.until("document.querySelectorAll('.card').length === 4")
         self.mock.streams["new/stream"] = Stream("new/stream")
         self.page.until("document.querySelectorAll('.card').length === 5")

@@ -1,4 +1,4 @@
-"""Every view on every screen, in light and dark, for eyes, keyboards and screen readers."""
+"""Every view on every screen size, in light and dark, by appearance, keyboard and screen reader."""
 
 import os
 import time
@@ -23,7 +23,7 @@ class LookTests(PageTest):
         self.store("a-session-whose-name-is-as-long-as-names-of-sessions-may-be-and-has-no-space-to-break-a-line-at-anywhere")
 
     def show(self, view):
-        """Opens a view with everything that it can have."""
+        """Opens a view with all content that it can have."""
         if view == "recording":
             self.started({"streams": ["*"], "task": "Walk", "step": "outbound", "duration": 120})
         else:
@@ -51,7 +51,7 @@ class LookTests(PageTest):
             self.page.until("document.querySelectorAll('#sessions table').length > 3")
 
     def keep(self, view, width):
-        """Keeps pictures for people to look at: a view on a screen, in light and dark."""
+        """Saves screenshots for people to look at: a view on a screen, in light and dark."""
         for dark in (False, True) if rig.PICTURES else ():
             self.page.media(dark)
             self.page.js("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))")

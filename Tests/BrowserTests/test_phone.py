@@ -15,7 +15,7 @@ import unittest
 from programs import ANY, PROGRAMS, Cut, Programs
 from rig import PageTest, axe, browser
 
-# Notes each event that the page listens to, over reloads too.
+# Records each event that the page listens to, across reloads.
 WATCH = """
     const seen = JSON.parse(sessionStorage.getItem("seen") ?? "[]");
     const { addEventListener: add, removeEventListener: remove } = window;
@@ -36,10 +36,10 @@ WATCH = """
 """
 
 
-# Debian has it where only administrators look.
+# Debian installs nginx outside a normal user's PATH.
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
-# As docs/phones.md has it.
+# From docs/phones.md.
 PROXY = """
 daemon off; pid nginx.pid; error_log nginx.log; events {}
 http {
@@ -59,7 +59,7 @@ http {
 
 
 class PhonePrograms(Programs):
-    """A publisher that phones push to, behind a connection that can be cut, and a recorder."""
+    """A publisher that receives samples from phones through a connection that can be cut, and a recorder."""
 
     def __init__(self):
         self.directory = tempfile.TemporaryDirectory(prefix="holdfast-phone-", ignore_cleanup_errors=True)
@@ -67,7 +67,7 @@ class PhonePrograms(Programs):
         self.cut = None
         try:
             data = ["--data", os.path.join(self.directory.name, "data")]
-            # Each has to know where the other is before it starts.
+            # Each program must know the other's address before it starts.
             sockets = f"ipc://{self.directory.name}"
             recorder = [f"{sockets}/r-events", f"{sockets}/r"]
             self.publisher = self.start(
@@ -113,7 +113,7 @@ class PhonePrograms(Programs):
 
 @unittest.skipUnless(PROGRAMS, "the programs are not built: make browser builds them")
 class PhoneTests(PageTest):
-    # A network that is cut.
+    # The test cuts the network.
     expected = ("ERR_", "Failed to load resource")
 
     def setUp(self):
@@ -176,7 +176,7 @@ class PhoneTests(PageTest):
         self.page.until("document.getElementById('problem').innerText.startsWith('Nothing can be sent')")
         self.programs.cut.is_open = True
         self.page.reload()
-        # It continues by itself.
+        # The page continues by itself.
         self.page.until("document.getElementById('toggle').innerText === 'Stop'")
         self.move(20, iter(range(10**6)), never)
         self.page.click("Stop")
@@ -185,7 +185,8 @@ class PhoneTests(PageTest):
         self.assertGreater(len(seen), 1000)
         self.page.until(f"Number(document.getElementById('recorded').innerText) >= 3 * {len(seen)}", "sample in the session")
         said, status = self.programs.end(session)
-        # Nothing is missing, and it is told that the phone was not heard while the network was cut.
+        # No sample is missing, and the session reports that the phone was not heard while the
+        # network was cut.
         self.assertEqual(status, 3, said)
         self.assertEqual(said.count("failure:"), said.count("fell silent at"))
         rows = self.samples("phone-1", "left-hand/accelerometer")
@@ -264,7 +265,7 @@ class PhoneTests(PageTest):
     def test_a_device_without_sensors_is_told_so(self):
         self.open_phone(sensors=False)
         self.page.click("Start")
-        self.page.until("document.getElementById('status').innerText.startsWith('No motion comes')")
+        self.page.until("document.getElementById('status').innerText.startsWith('No motion data')")
 
     def test_a_link_without_the_token_gets_the_page_and_nothing_else(self):
         self.programs.link = self.programs.link.split("#")[0]

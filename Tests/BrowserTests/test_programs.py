@@ -14,7 +14,7 @@ STREAMS = {"sensor-publisher": {"streams": [
     {"device": "left-wrist", "stream": "sine", "signal": "sine:amplitude=2,angularFrequency=3,axes=x", "rate": 100},
     {"device": "phone", "stream": "fast", "signal": "sine:amplitude=3,angularFrequency=1000,axes=x", "rate": 1000}]}}
 SINE = "[data-stream='left-wrist/sine']"
-# A device that says how its battery is, and people's words.
+# A device with a battery level, and annotations by people.
 TOLD = {"sensor-publisher": {"streams": [
     {"device": "left-wrist", "stream": "sine", "signal": "sine:amplitude=2,angularFrequency=6.283185307,axes=xy", "rate": 100},
     {"device": "chest", "stream": "heart", "replay": "heart.csv", "loop": True},
@@ -27,9 +27,8 @@ TABLES = {
 @unittest.skipUnless(has_samples(), "this console sends no samples yet")
 @unittest.skipUnless(PROGRAMS, "the programs are not built: make browser builds them")
 class ProgramsTests(PageTest):
-    # A connection that a test cuts.
-    # A console that was just started does not know each stream yet.
-    # A recorder that asks again before it discards what is nowhere else.
+    # Expected: a connection that a test cuts, a console that has just started and does not know
+    # every stream yet, and a recorder that asks for confirmation before it discards the only copy.
     expected = ("ERR_", "404.*/api/system", "404.*/api/history", "409.*/recording.discard")
 
     def setUp(self):
@@ -45,7 +44,7 @@ class ProgramsTests(PageTest):
         return self.page.js(test_live.INK % (json.dumps(f"[data-stream='{name}'] canvas"), json.dumps(color)))
 
     def until_ink(self, count, color="x"):
-        """Waits until a plot has so many columns with ink."""
+        """Waits until a plot's number of columns with ink fulfils a condition."""
         for _ in range(600):
             shown = self.ink(color=color)
             if count(shown["ink"]):
@@ -54,7 +53,7 @@ class ProgramsTests(PageTest):
         self.fail(f"the plot has {shown['ink']} columns of {color}")
 
     def until_drawn(self, seconds, color="x"):
-        """Waits until a plot has ink for so many of its seconds."""
+        """Waits until a plot has ink for this many of its seconds."""
         for _ in range(600):
             shown = self.ink(color=color)
             plot = shown["plot"]
@@ -78,7 +77,8 @@ class ProgramsTests(PageTest):
         self.until_ink(lambda count: count > 150)
         self.page.click("Pause")
         self.page.until("[...document.querySelectorAll('button')].some((button) => button.innerText === 'Continue')")
-        # The publisher may have described its last second too late for the first look at the past: the page asks again.
+        # The publisher may have described its last second after the page first asked for the past:
+        # the page asks again.
         for _ in range(600):
             amplitude, error = self.fit(self.ink())
             if abs(amplitude - 2) < 0.05 and error < 1.2:
@@ -88,12 +88,12 @@ class ProgramsTests(PageTest):
 
     @staticmethod
     def fit(shown):
-        """The amplitude of the sine of 3 rad/s that is the most like a plot, and how far they are apart, in pixels."""
+        """The amplitude of the sine of 3 rad/s that best fits a plot, and their deviation in pixels."""
         plot = shown["plot"]
         rows = [row for row in shown["rows"] if row and row[0] > plot["left"] + 2][2:-4]
         times = [plot["from"] + (x - plot["left"]) / (plot["right"] - plot["left"]) * (plot["to"] - plot["from"]) for x, *_ in rows]
         values = [plot["low"] + (plot["bottom"] - y) / (plot["bottom"] - plot["top"]) * (plot["high"] - plot["low"]) for _, y, *_ in rows]
-        # Its phase is the publisher's.
+        # The phase matches the publisher's.
         parts = [(math.sin(3 * (time - times[0])), math.cos(3 * (time - times[0]))) for time in times]
         ss, cc, sc = sum(s * s for s, _ in parts), sum(c * c for _, c in parts), sum(s * c for s, c in parts)
         vs, vc = sum(v * s for v, (s, _) in zip(values, parts)), sum(v * c for v, (_, c) in zip(values, parts))
@@ -123,7 +123,7 @@ class ProgramsTests(PageTest):
         self.live()
         self.until_ink(lambda count: count > 60)
         self.programs.cut.cut()
-        # The publisher goes on without the console.
+        # The publisher continues without the console.
         self.page.until(f"document.querySelector(\"{SINE} .note\").innerText.startsWith('Silent')")
         self.page.js("""window.seen = ""; new MutationObserver(() => { const text = document.querySelector("[data-stream='left-wrist/sine'] .gaps").innerText; if (/missing/.test(text)) window.seen = text; })
             .observe(document.querySelector("[data-stream='left-wrist/sine']"), { subtree: true, childList: true, characterData: true }); 1""")
@@ -170,7 +170,7 @@ class ProgramsTests(PageTest):
 
         self.page.click("browser-1", selector=".session-list a")
         self.page.until("document.querySelector('#sessions h1')?.innerText === 'browser-1' && document.querySelector('#sessions table')")
-        # Each file and each export comes, and the report is a page.
+        # Every file and export downloads, and the report is a page.
         links = self.page.js("Promise.all([...document.querySelectorAll('#sessions a[download], #sessions a[target]')].map(async (link) => { const answer = await fetch(link.href); return [link.innerText, answer.status, (await answer.arrayBuffer()).byteLength]; }))")
         self.assertGreater(len(links), 5)
         for name, status, size in links:
@@ -182,7 +182,7 @@ class ProgramsTests(PageTest):
         self.page.click("Discard it")
         self.page.until("document.querySelector('dialog')?.innerText.length > 100 || location.hash === '#/sessions'")
         if self.page.js("document.querySelector('dialog') !== null"):
-            self.page.click("Discard it all the same")
+            self.page.click("Discard it anyway")
         self.page.until("location.hash === '#/sessions' && document.querySelector('#sessions .summary').innerText.startsWith('No sessions yet')")
 
     def test_a_time_before_now_and_a_duration_end_by_themselves(self):
@@ -197,7 +197,7 @@ class ProgramsTests(PageTest):
         report = json.loads(self.programs.file("recordings", "browser-2", "report.json"))
         self.assertTrue(report["isWhole"])
         for stream in report["streams"]:
-            # The second before, and two.
+            # The second before the command, and two after it.
             self.assertGreater(stream["received"] / (1000 if stream["stream"] == "phone/fast" else 100), 2.5, stream)
 
     def test_each_control_of_the_plots_does_what_it_says(self):
@@ -209,8 +209,8 @@ class ProgramsTests(PageTest):
         self.assertRegex(self.text("[data-stream='chest/heart'] .states"), r"accuracy\s*2")
         self.page.until("document.querySelectorAll(\"[data-stream='phone/notes'] .texts li\").length > 3")
         self.page.until("document.querySelector(\"[data-stream='phone/notes'] .texts\").innerText.includes('<b>sit')")
-        # x and y are the same sine: its magnitude is the root of two times as high, and its peak is at 1 Hz.
-        # y hides x.
+        # x and y are the same sine: the magnitude is √2 times as high, and its peak is at 1 Hz. y
+        # hides x.
         self.until_ink(lambda count: count > 100, color="y")
         self.page.click("Magnitude", selector=".segments label")
         shown = self.until_ink(lambda count: count > 100, color="magnitude")
@@ -218,7 +218,7 @@ class ProgramsTests(PageTest):
         self.page.click("Spectrum", selector=".segments label")
         self.page.until(f"/^(0\\.9|1\\.0)\\d* Hz$/.test(document.querySelector(\"{SINE} .number\").innerText)", "a peak at 1 Hz")
         self.page.click("x y z", selector=".segments label")
-        # There must be something to scroll back to.
+        # There must be samples to scroll back to.
         self.until_drawn(8, color="y")
         self.page.click("Zoom in: show less time")
         self.page.until("document.querySelector('.window').innerText === '5 s'")
@@ -230,7 +230,7 @@ class ProgramsTests(PageTest):
         held = self.ink()["plot"]["to"]
         self.page.click("Scroll back")
         self.page.until("/ago\\)/.test(document.querySelector('.where').innerText)")
-        # By half of what it shows.
+        # By half of the visible span.
         self.until_plot(lambda plot: abs(plot["to"] - (held - 2.5)) < 0.01)
         self.until_ink(lambda count: count > 100, color="y")
         self.page.click("Live", selector=".toolbar button")
@@ -253,7 +253,8 @@ class ProgramsTests(PageTest):
         self.page.until("/Free on the disk/.test(document.querySelector('#system').innerText)")
         self.page.until("/Connected[\\s\\S]*127\\.0\\.0\\.1/.test(document.querySelector('#system').innerText)")
         page = self.text("#system")
-        # All that the console knows of it is there: free space, thresholds, queues, clocks, and who is connected.
+        # The page shows all that the console knows about this program: free space, thresholds,
+        # queues, clocks and connected clients.
         for words in ("left-wrist/sine", "Finished files", "of 20.0 GB", "Keep free", "Queues", "behind", "backlog", "Clock offsets", "Round trip", "Connected", "page", "delete"):
             self.assertIn(words, page)
         for program in ("sensor-publisher", "recorder", "step-counter", "log-manager", "archiver"):

@@ -1,8 +1,8 @@
-// Sets the date of one program: LD_PRELOAD it, and its wall clock is ahead of the machine's by CLOCK_LAYER_AHEAD seconds, which may be
-// negative. All other clocks, and so all timers, stay as they are. (libfaketime 0.9.10 moves timers of timerfd_settime(2) too,
-// also where it was told to leave CLOCK_MONOTONIC alone.)
+// Shifts the wall clock of one program. Preload it with LD_PRELOAD: the program's wall clock is then CLOCK_LAYER_AHEAD seconds
+// ahead of the machine's, which may be negative. All other clocks, and so all timers, are unchanged. (libfaketime 0.9.10 also
+// shifts timers of timerfd_settime(2), even when it is told to leave CLOCK_MONOTONIC alone.)
 //
-// What is not seen: programs that are linked with libc statically, and time(2) and gettimeofday(2).
+// Not covered: programs that are statically linked with libc, and time(2) and gettimeofday(2).
 
 #define _GNU_SOURCE
 #include "ClockLayer.h"

@@ -1,4 +1,4 @@
-"""What people do from outside: listen and ask over ZeroMQ, with nothing but pyzmq."""
+"""An outside client, which subscribes and sends requests over ZeroMQ with nothing but pyzmq."""
 import json
 import time
 
@@ -9,16 +9,16 @@ PORTS = {"sensor-publisher": 5550, "recorder": 5560, "step-counter": 5570, "log-
 
 
 class Client:
-    """Somebody on the host with a key of their own; or with one that nobody knows, or none at all."""
+    """A client on the host with its own key, with an unknown key, or with none."""
 
     def __init__(self, stack, keys, name=None, pair=None):
-        """Keys is the directory with the programs' public ones, and NAME.key_secret, unless there is a pair."""
+        """`keys` is the directory with the programs' public keys and, if no pair is given, NAME.key_secret."""
         self.stack = stack
         self.keys = keys
         self.pair = zmq.auth.load_certificate(f"{keys}/{name}.key_secret") if name else pair
 
     def connect(self, kind, program, index=1):
-        """A socket to a program: to where it publishes or to where it answers."""
+        """A socket connected to a program's events or to its replies."""
         socket = zmq.Context.instance().socket(kind)
         socket.setsockopt(zmq.LINGER, 0)
         if self.pair:
@@ -28,9 +28,9 @@ class Client:
         return socket
 
     def reply(self, program, method, timeout=30, **params):
-        """What a program says to a request; nothing where it says nothing in time."""
+        """A program's reply to a request; None if there is no reply in time."""
         with self.connect(zmq.REQ, program) as socket:
-            # A connection that was refused is gone, and with it where a request could wait.
+            # A refused connection is removed, and a request cannot wait without a connection.
             socket.sndtimeo = int(timeout * 1000)
             try:
                 socket.send_json({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -45,7 +45,7 @@ class Client:
         return reply["result"]
 
     def listen(self, program, topic, count, index=1, timeout=30):
-        """The bodies of the first events under a topic, or of those that came in time."""
+        """The bodies of the first events under a topic, or of as many as arrive in time."""
         bodies = []
         deadline = time.monotonic() + timeout
         with self.connect(zmq.SUB, program, index) as socket:
@@ -57,14 +57,14 @@ class Client:
         return bodies
 
     def samples(self):
-        """A socket that hears the samples of one publisher from here on; `ends` reads it."""
+        """A socket that receives one publisher's samples from now on; `ends` reads it."""
         socket = self.connect(zmq.SUB, "sensor-publisher")
         socket.subscribe("samples/")
         return socket
 
 
 def ends(socket):
-    """The number of the sample after the last one that a socket heard, by epoch. The socket is closed."""
+    """The number after the last sample that a socket received, by epoch. Closes the socket."""
     numbers = {}
     while socket.poll(500):
         batch = json.loads(socket.recv_multipart()[1])

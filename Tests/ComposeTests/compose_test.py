@@ -1,10 +1,10 @@
-"""Uses the whole system in containers as people do, and says what it saw. Anything else than that is an error.
+"""Uses the whole system in containers as people do, and prints what it observed. Anything unexpected is an error.
 
     Tests/ComposeTests/run            everything, some three minutes after the images are built
-    BUILD=no Tests/ComposeTests/run   with the images that are there; with names of steps, those alone
-    KEEP=1 Tests/ComposeTests/run     leaves the containers as they are where something went wrong
+    BUILD=no Tests/ComposeTests/run   with the existing images; with names of steps, only those steps
+    KEEP=1 Tests/ComposeTests/run     leaves the containers as they are if a step failed
 
-Ports are the engine's choice and the project's name is this run's, so that nothing else is disturbed.
+The engine chooses the ports, and the project name is unique to this run, so that nothing else is disturbed.
 """
 import json
 import os
@@ -22,14 +22,15 @@ from stack import Stack, eventually, run
 
 PROGRAMS = list(PORTS)
 ANY_PORTS = {f"{name}_PORTS": "" for name in ["PUBLISHER", "RECORDER", "STEP_COUNTER", "LOG_MANAGER", "ARCHIVER"]}
-# Samples a second, and what a power cut may cost each stream: 200 ms. Killing everything at once is one.
+# Samples per second, and the most that a power cut may lose of each stream: 200 ms. Killing
+# everything at once counts as a power cut.
 RATE = 100
 POWER_CUT = RATE / 5
 
 stack = Stack(f"holdfast-test-{os.getpid()}", **ANY_PORTS)
 directory = tempfile.TemporaryDirectory(prefix="holdfast-compose-test-")
 begun = time.monotonic()
-# What was built, to be removed at the end; the engine keeps the layers for the next run.
+# The images to remove at the end; the engine keeps their layers for the next run.
 images = []
 
 
@@ -79,7 +80,7 @@ def a_first_up_records_a_walk():
 
 
 def client(name, role):
-    """Somebody whom the README's commands let in."""
+    """A client that the README's commands admit."""
     keys = f"{directory.name}/{stack.project}"
     if not os.path.exists(keys):
         os.mkdir(keys)
@@ -106,7 +107,7 @@ def the_host_listens_and_records_with_a_key():
     updates = alice.ask("step-counter", "steps.startUpdates", device=device, updateOn=2)
     session = alice.ask("recorder", "recording.start", session="host", task="Host", step="one", streams=[f"{device}/"])
     assert session["status"] == "running", session
-    # Bouts that begin and end are told among the updates.
+    # The updates also include beginnings and ends of bouts.
     steps = [one for one in bob.listen("step-counter", updates["topic"], 5) if "numberOfSteps" in one]
     alice.ask("recorder", "recording.moveTo", session="host", step="two")
     result = alice.ask("recorder", "recording.stop", session="host")
@@ -164,7 +165,7 @@ def archive_line(session):
 
 
 def recorded_session(log):
-    lines = [line for line in log.splitlines() if line.startswith(("recording session ", "going on with session "))]
+    lines = [line for line in log.splitlines() if line.startswith(("recording session ", "continuing session "))]
     return lines[-1].split()[-1]
 
 
@@ -210,7 +211,8 @@ def a_second_up_goes_on_after_a_kill():
     eventually("samples are recorded", lambda: samples(session) > 300)
     stack.compose("kill")
     published = ends(listener)
-    # The engine kills one after the other: what is published after the recorder's end no power cut has.
+    # The engine kills containers one after the other: samples published after the recorder's end
+    # are not part of a power cut's loss.
     alone = max(0, stack.ended_at("sensor-publisher") - stack.ended_at("recorder")) * RATE
     states = {container["State"]["ExitCode"] for name in PROGRAMS + ["session"] for container in stack.containers(name)}
     assert states == {137}, states
@@ -219,13 +221,13 @@ def a_second_up_goes_on_after_a_kill():
     stack.healthy(*PROGRAMS)
     code = stack.exit_code("session")
     log = stack.log("session")
-    assert f"going on with session {session}" in log, log
+    assert f"continuing session {session}" in log, log
     result = commander().ask("recorder", "recording.result", session=session)
     (stream,) = result["report"]["streams"]
     assert result["status"] == "finished" and len(result["report"]["restarts"]) == 1, result
     first, second = stream["epochs"]
     lost = published[first["epoch"]] - first["next"]
-    # Nobody is left who could say how much it was: a gap of unknown length stands in the log.
+    # No publisher is left that could report the loss: the session has a gap of unknown length.
     assert lost <= POWER_CUT + alone and (lost <= 0 or stream["gaps"]), (result, lost)
     assert code == (3 if stream["gaps"] else 0), (code, result)
     saw(f"a second up went on with it: {first['next'] - first['from']} samples from before, {second['next']} later ones")
@@ -272,7 +274,7 @@ def prometheus_asks_every_program():
     stack.project += "-watching"
     stack.files = ["compose/compose.yaml", "compose/watching.yaml"]
     stack.variables["PROMETHEUS_PORT"] = ""
-    # Grafana's image is not built here, and may not be had.
+    # Grafana's image is not built here, and may be unavailable.
     stack.compose("up", "--detach", "--build", "prometheus", *PROGRAMS, timeout=600)
     images.append(stack.container("prometheus")["Config"]["Image"])
     stack.healthy("prometheus")
@@ -292,7 +294,8 @@ def prometheus_asks_every_program():
 
 
 def the_package_works_on_a_bare_debian():
-    # What it says while it is installed, used, removed and purged is in the build's output, which is seen where it fails.
+    # The output of installing, using, removing and purging the package is part of the build's
+    # output, which is shown on failure.
     run("docker", "build", "--quiet", "--file", "compose/Dockerfile", "--target", "package-test", ".", timeout=1800)
     saw("the Debian package is installed on a bare Debian 12, shows a walk, and is removed and purged")
 
@@ -302,7 +305,7 @@ def the_package_records_over_an_upgrade_and_a_reboot():
                 timeout=1800)
     images.append(image)
     with Machine(image) as machine:
-        # The package of the version before: the same programs, since none was published yet.
+        # A package of the previous version: the same programs, since no version was published yet.
         machine.sh("dpkg-deb --raw-extract /packages/holdfast_*.deb /tmp/before && "
                    "sed -i 's/^Version: .*/Version: 0.5.9/' /tmp/before/DEBIAN/control && "
                    "dpkg-deb -Znone --build /tmp/before /tmp/before.deb && dpkg --install /tmp/before.deb")
@@ -341,7 +344,8 @@ def the_package_records_over_an_upgrade_and_a_reboot():
         ended("reboot")
         path = "/var/lib/holdfast/recordings/reboot"
         said = machine.sh(f"recorder verify {path}", check=False)
-        # What the sensors sense while the machine is down belongs to nobody: each publisher's own samples are all there.
+        # Samples that the sensors measure while the machine is down are never published: the
+        # samples that each publisher did publish are complete.
         assert "lost" not in said and "whole" in said, said
 
         machine.sh("dpkg --remove holdfast && test -d /var/lib/holdfast/recordings/upgrade")

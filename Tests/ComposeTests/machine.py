@@ -3,7 +3,7 @@ from stack import eventually, run
 
 
 class Machine:
-    """Boots at once; gone at the end of a `with` block."""
+    """Boots at once; removed at the end of a `with` block."""
 
     def __init__(self, image):
         self.image = image
@@ -18,15 +18,15 @@ class Machine:
         run("docker", "rm", "--force", "--volumes", self.name, check=False)
 
     def sh(self, script, check=True, timeout=120):
-        """Runs a script as root, and gives what it printed."""
+        """Runs a script as root, and returns its output."""
         return run("docker", "exec", self.name, "sh", "-ec", script, check=check, timeout=timeout)
 
     def begin(self, script):
-        """Begins a script that nobody waits for."""
+        """Starts a script without waiting for it."""
         run("docker", "exec", "--detach", self.name, "sh", "-ec", script)
 
     def reboot(self):
-        """Ends everything in good order, as a machine that is restarted, and boots again."""
+        """Shuts everything down in order, as a restarted machine does, and boots again."""
         self.sh("systemctl reboot", check=False)
         eventually("the machine is down", lambda: run("docker", "inspect", "--format", "{{.State.Status}}", self.name)
                    == "exited")

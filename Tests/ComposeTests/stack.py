@@ -1,4 +1,4 @@
-"""The containers of a test, under a project's name of their own."""
+"""The containers of a test, under a unique project name."""
 import calendar
 import json
 import os
@@ -7,7 +7,7 @@ import time
 
 
 class Stack:
-    """A project of `docker compose` in the current directory, which names its file in .env as everywhere."""
+    """A project of `docker compose` in the current directory, whose .env names the file as usual."""
 
     def __init__(self, project, **variables):
         self.project = project
@@ -15,7 +15,7 @@ class Stack:
         self.variables = variables
 
     def compose(self, *arguments, check=True, timeout=120, **variables):
-        """Runs docker compose, and gives what it printed. Variables are those of compose/README.md."""
+        """Runs docker compose, and returns its output. Variables are those of compose/README.md."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         environment.pop("COMPOSE_FILE", None)
         environment |= {"COMPOSE_PROJECT_NAME": self.project, "BUILDKIT_PROGRESS": "plain"}
@@ -24,7 +24,7 @@ class Stack:
         return run("docker", "compose", *files, *arguments, check=check, timeout=timeout, environment=environment)
 
     def containers(self, service=None, everything=True):
-        """The containers as the engine describes them; those that have ended too, if everything is wanted."""
+        """The containers as the engine describes them; including ended ones if everything is requested."""
         names = self.compose("ps", "--quiet", *(["--all"] if everything else []), *([service] if service else []))
         return json.loads(run("docker", "inspect", *names.split())) if names else []
 
@@ -33,18 +33,18 @@ class Stack:
         return container
 
     def port(self, service, port, index=1):
-        """Where a port of a service is reached from here."""
+        """The address at which a service's port is reachable from here."""
         return "tcp://" + self.compose("port", "--index", str(index), service, str(port))
 
     def log(self, service):
-        """All that a service's container printed, whichever way."""
+        """The output of a service's container, standard error included."""
         return run("docker", "logs", self.container(service)["Id"], errors=True)
 
     def execute(self, service, *command, check=True):
         return self.compose("exec", "--no-TTY", service, *command, check=check)
 
     def kill(self, service):
-        """Kills a service's program in its container with -9, as the kernel does where memory runs out, and waits until
+        """Kills a service's program in its container with -9, as the kernel does if memory runs out, and waits until
         the engine has started it again."""
         before = self.container(service)
         self.execute(
@@ -54,7 +54,7 @@ class Stack:
                    > before["RestartCount"])
 
     def healthy(self, *services, within=60):
-        """Waits until containers of these services are healthy; gives how long it took, in seconds."""
+        """Waits until containers of these services are healthy; returns how long this took, in seconds."""
         start = time.monotonic()
 
         def states():
@@ -65,7 +65,7 @@ class Stack:
         return time.monotonic() - start
 
     def exit_code(self, service, within=120):
-        """Waits until a service's container has ended, and gives its exit code."""
+        """Waits until a service's container has ended, and returns its exit code."""
         eventually(f"{service} has ended", lambda: self.container(service)["State"]["Status"] == "exited", within,
                    lambda: self.log(service))
         return self.container(service)["State"]["ExitCode"]
@@ -76,7 +76,7 @@ class Stack:
         return calendar.timegm(time.strptime(date, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{fraction or 0}")
 
     def leftovers(self):
-        """What the engine still has of this project."""
+        """The remains of this project in the engine."""
         label = f"label=com.docker.compose.project={self.project}"
         return (run("docker", "ps", "--all", "--quiet", "--filter", label).split()
                 + run("docker", "volume", "ls", "--quiet", "--filter", label).split()
@@ -84,7 +84,7 @@ class Stack:
 
 
 def run(*command, check=True, timeout=120, environment=None, errors=False):
-    """Runs a command, and gives what it printed, its errors too if they are wanted. One that fails is an error."""
+    """Runs a command, and returns its output, with standard error if requested. A failing command is an error."""
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if errors else subprocess.PIPE,
                             stdin=subprocess.DEVNULL, text=True, timeout=timeout, env=environment)
     if check and result.returncode != 0:
@@ -93,7 +93,7 @@ def run(*command, check=True, timeout=120, environment=None, errors=False):
 
 
 def eventually(what, condition, within=60, explain=lambda: ""):
-    """Waits until a condition holds, and gives what it gave."""
+    """Waits until a condition holds, and returns its value."""
     deadline = time.monotonic() + within
     while not (value := condition()):
         if time.monotonic() > deadline:

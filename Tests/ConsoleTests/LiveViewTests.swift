@@ -5,11 +5,11 @@ import ServiceKit
 import Testing
 import WebServer
 
-/// What viewers are sent, in virtual time.
+/// The messages that viewers receive, in virtual time.
 struct LiveViewTests {
     private static let name = StreamName(device: "wrist", stream: "accelerometer")
 
-    /// A view, and what its effects would send to viewers.
+    /// A view, and the messages that its effects would send to viewers.
     private final class Bench {
         let view: LiveView
         var now = Moment(monotonic: 0, date: WallTime(seconds: 1_800_000_000))
@@ -92,14 +92,14 @@ struct LiveViewTests {
 
         func publish(_ batch: SampleBatch) throws { try take(batch.topic, WireCoding.encode(batch)) }
 
-        /// What a viewer was sent since, as text.
+        /// The messages that a viewer was sent since the last call, as text.
         func text(_ viewer: Int) -> String {
             defer { sent[viewer] = [] }
             return String(decoding: (sent[viewer] ?? []).flatMap(\.bytes), as: UTF8.self)
         }
     }
 
-    /// A bench with one stream and a viewer of it, who was sent the state.
+    /// A bench with one stream and one viewer, which has already received the state.
     private static func viewed(rate: Double? = 100) throws -> (Bench, Int) {
         let bench = Bench()
         try bench.describe(rate: rate)
@@ -166,7 +166,7 @@ struct LiveViewTests {
         bench.advance(50)
         let open = bench.text(viewer)
         #expect(open.contains(#""first":1,"count":3,"from":1800000000,"to":1800000000.04,"state":"open"}"#))
-        // Newer samples do not wait.
+        // Newer samples are not held back.
         #expect(open.contains(#""x":[5]"#))
         #expect(bench.recoveries == [Self.name])
         let request = try #require(bench.view.missing(Self.name, at: bench.now)).request
@@ -224,7 +224,7 @@ struct LiveViewTests {
     @Test func denseStreamsAreColumns() throws {
         let (bench, viewer) = try Self.viewed(rate: 1_000)
         var batch = Bench.batch(0, [3, 1, 2, 7, 9, 8])
-        // Three samples in each of two hundredths of a second.
+        // Three samples in each of two intervals of 10 ms.
         batch.values = batch.values?.enumerated().map { [Double($0) / 300, $1[1]] }
         try bench.publish(batch)
         bench.advance(50)
@@ -291,7 +291,7 @@ struct LiveViewTests {
         #expect(bench.text(next) == "event: state\ndata: {\"a\":1}\n\n")
     }
 
-    /// Says something as a client of Foxglove.
+    /// Sends a text message as a Foxglove client.
     private static func say(_ text: String, _ client: Int, to bench: Bench) -> [FoxgloveRequest] {
         let requests = bench.view.take(.text(Array(text.utf8)), ofFoxglove: client, at: bench.now)
         bench.perform()
@@ -310,7 +310,7 @@ struct LiveViewTests {
         #expect(Self.say(#"{"op":"subscribe","subscriptions":[{"id":513,"channelId":1}]}"#, client, to: bench).isEmpty)
         #expect(bench.subscribed == ["+samples/wrist/accelerometer"])
         try bench.publish(Bench.batch(0, [1.5]))
-        // What is missing comes when it is replayed, with its own time.
+        // The missing samples are sent when they are replayed, with their own times.
         try bench.publish(Bench.batch(2, [3]))
         let request = try #require(bench.view.missing(Self.name, at: bench.now)).request
         bench.view.take([try WireCoding.encode(Bench.batch(1, [2]))][...], count: 1, for: request, at: bench.now)
@@ -329,7 +329,7 @@ struct LiveViewTests {
         #expect(bench.view.clientCount == 0)
     }
 
-    /// `sensor_msgs/msg/Imu` has acceleration with gravity.
+    /// Only acceleration with gravity fits `sensor_msgs/msg/Imu`.
     @Test func anAccelerometerIsAnImuAndAccelerationWithoutGravityIsNone() throws {
         let bench = Bench()
         for stream in ["accelerometer", "userAcceleration", "linear_acceleration"] {
@@ -395,13 +395,13 @@ struct LiveViewTests {
         let (runs, doesNot) = (
             #""name":"recording.running","value":true"#, #""name":"recording.running","value":false"#
         )
-        // A session that began before the client subscribed is told of too.
+        // The client is also told about a session that began before it subscribed.
         try tell("running")
         #expect(bench.text(client) == "")
         let subscribe = #"{"op":"subscribeParameterUpdates","parameterNames":["recording.running"]}"#
         #expect(Self.say(subscribe, client, to: bench).isEmpty)
         #expect(bench.text(client).contains(runs))
-        // The recorder falls silent, also while somebody asks for what runs; then it is heard again.
+        // The recorder falls silent, even while its running sessions are requested; then it is heard again.
         bench.advance(4_999)
         try tell("running")
         bench.advance(4_999)

@@ -25,7 +25,7 @@ struct WebAdmissionTests {
     private let closed = WebAdmission(port: 5500, tokens: tokens)
     private let secure = WebAdmission(port: 5500, isSecure: true, tokens: tokens) { $0 == "lab.example" }
 
-    // Behind a tunnel the port is another.
+    // Through a tunnel, the port differs.
     @Test(arguments: ["127.0.0.1:5500", "localhost:5500", "[::1]:5500", "LOCALHOST:80", "127.0.0.1", "192.0.2.7:1"])
     func aPageOfThisMachineMayAskWithoutLogin(host: String) {
         let origin = ["host": host, "origin": "http://\(host)", "x-holdfast": "1"]

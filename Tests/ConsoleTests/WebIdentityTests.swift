@@ -8,7 +8,7 @@ import Testing
 import WebIdentity
 import WebServer
 
-/// What a server proves who it is with, and what it asks clients for.
+/// A server's certificate, and its demands on TLS clients.
 @Suite(.timeLimit(.minutes(2)))
 struct WebIdentityTests {
     private static let users = ["listen", "delete"]
@@ -137,7 +137,7 @@ struct WebIdentityTests {
                 "", "[]", "{}", #"{"listen":"short"}"#, #"{"root":"0123456789abcdef"}"#,
                 #"{"listen":"0123456789abcde;"}"#, #"{"listen":"0123456789abcdef","delete":"0123456789abcdef"}"#,
             ] {
-                #expect(try refusal(certificate, key, wrong)?.contains("tokens.json is to be as") == true, "\(wrong)")
+                #expect(try refusal(certificate, key, wrong)?.contains("tokens.json must look") == true, "\(wrong)")
             }
             #expect(try refusal(certificate, key, #"{"listen":"a-token_of-our-own"}"#) == nil)
         }
@@ -145,7 +145,7 @@ struct WebIdentityTests {
 
     // MARK: Over TLS
 
-    /// Serves "hello" over TLS while the body runs, with the certificate in a file.
+    /// Serves "hello" over TLS with the certificate in a file while the body runs.
     private static func serving(
         limits: WebLimits = .browsers.lasting(.seconds(50)), _ body: (UInt16, FilePath) async throws -> Void
     ) async throws {
@@ -165,7 +165,7 @@ struct WebIdentityTests {
         }
     }
 
-    /// What openssl's client says and receives.
+    /// The output of openssl's client.
     private static func client(_ port: UInt16, _ certificate: FilePath, _ options: String) async throws -> Tool.Answer {
         let command = """
             printf 'GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n' | openssl s_client -connect 127.0.0.1:\(port) -ign_eof \
@@ -204,7 +204,7 @@ struct WebIdentityTests {
         }
     }
 
-    /// What scanners of TLS look for besides versions and ciphers.
+    /// What TLS scanners check besides versions and ciphers.
     @Test func whatMadeTLSWeakIsNotOffered() async throws {
         try await Self.serving { port, certificate in
             let old = try await Self.client(port, certificate, "-tls1_2")
@@ -212,7 +212,7 @@ struct WebIdentityTests {
             #expect(old.output.contains("Secure Renegotiation IS supported"))
             #expect(old.output.firstMatch(of: #/Server Temp Key: (X25519|ECDH|X448)/#) != nil)
             #expect(old.output.contains("Extended master secret: yes"))
-            // A client may not have the server compute another handshake for nothing, again and again.
+            // A client must not be able to make the server compute handshakes again and again on one connection.
             let command = """
                 (printf 'R\\n'; printf 'GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n') | \
                 openssl s_client -connect 127.0.0.1:\(port) -tls1_2 -CAfile '\(certificate)' 2>&1
@@ -245,7 +245,7 @@ struct WebIdentityTests {
         try await Self.serving(limits: .browsers.lasting(.milliseconds(300))) { port, _ in
             let plain = try await WebClient.answer("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", port: port)
             #expect(plain?.contains("HTTP/1.1 200") == false)
-            // The beginning of a handshake, and then nothing.
+            // The beginning of a handshake, without its rest.
             let slow = try WebClient(port: port)
             try await slow.send("\u{16}\u{3}\u{1}\u{2}")
             #expect(try await slow.answer() != nil)

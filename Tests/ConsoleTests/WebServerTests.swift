@@ -10,7 +10,7 @@ struct WebServerTests {
         return { admission.answer(to: &$0) }
     }
 
-    /// Serves what was asked as the answer while the body runs.
+    /// Answers each request with its method, path and body length while the body runs.
     private static func serving(
         connectionLife: Duration = .seconds(50), _ body: (UInt16) async throws -> Void
     ) async throws {
@@ -63,7 +63,7 @@ struct WebServerTests {
         }
     }
 
-    /// As a browser opens a page of many files: requests come in while others are answered.
+    /// A browser opens a page of many files: requests arrive while others are answered.
     @Test func manyRequestsAtOnceAreAllAnswered() async throws {
         try await Self.serving { port in
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -118,7 +118,7 @@ struct WebServerTests {
 
     // MARK: Feeds
 
-    /// What was added and is not sent yet.
+    /// A feed that keeps its messages until they are sent.
     private final class Feed: WebFeed {
         private let bytes = Mutex<[UInt8]>([])
         private let gone = Mutex(false)

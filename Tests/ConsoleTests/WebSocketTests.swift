@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import WebServer
 
-/// What a client of a WebSocket sends, and what it is sent.
+/// Messages from and to a WebSocket client.
 struct WebSocketTests {
-    /// A frame as a client sends it, masked.
+    /// A masked frame, as a client sends it.
     private static func frame(_ code: UInt8, _ body: [UInt8], isLast: Bool = true) -> [UInt8] {
         var bytes = [(isLast ? 128 : 0) | code]
         switch body.count {
@@ -16,7 +16,7 @@ struct WebSocketTests {
         return bytes + mask + body.enumerated().map { $0.element ^ mask[$0.offset % 4] }
     }
 
-    /// What a reader finds in bytes that come in pieces.
+    /// The messages that a reader finds in bytes that arrive in pieces.
     private static func messages(
         _ bytes: [UInt8], piece: Int = .max
     ) throws(WebSocketReader.Fault) -> [WebSocketReader.Message] {

@@ -4,13 +4,12 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// An archiver that is killed and started again beside a log-manager that stays, and what may have become of every log
-/// file.
+/// An archiver that is killed and restarted while a log-manager stays running, and the possible states of every log file.
 ///
 /// Confined to the task of one experiment.
 final class ArchiveDriver {
     let data: FilePath
-    /// Where archives are brought, inside of `data`, so that the fault layer sees calls there too.
+    /// The receiver's directory, inside of `data` so that the fault layer sees calls there too.
     let receiver: FilePath
     var faultLayer: FilePath { lab.faultLayer }
     private let lab: Laboratory
@@ -18,12 +17,12 @@ final class ArchiveDriver {
     private let keys: StudyKeys?
     private let keepsArchives: Bool
     private let keepsRecordings: Bool
-    /// The log files that the sessions had.
+    /// The log files of the sessions before archiving.
     private let files: [CustodyFile]
     private let victim: Victim
     private let ports: (publish: String, reply: String)
     private var program: ProgramUnderTest?
-    /// The objects that were seen at the receiver, by name, with their hashes.
+    /// The objects seen at the receiver, by name, with their hashes.
     private var objects: [String: String] = [:]
 
     private init(
@@ -68,7 +67,7 @@ final class ArchiveDriver {
 
     // MARK: The program
 
-    /// Starts it, which need not be ready when this returns.
+    /// Starts the archiver without waiting until it is ready.
     func start(_ layer: FaultLayer? = nil) async throws {
         var options = ["--data", data.string, "--publish", ports.publish, "--reply", ports.reply]
         options += ["--subscribe", "tcp://127.0.0.1:9", "--log-manager", custodian.replyEndpoint]
@@ -79,7 +78,7 @@ final class ArchiveDriver {
         program = try await victim.start(options, environment: layer?.environment ?? [:])
     }
 
-    /// Waits until there is nothing more for it to do.
+    /// Waits until the archiver has nothing more to do.
     /// - Throws: `Rig.Died` if it was killed before.
     func settled() async throws {
         guard let program else { throw Violation("no archiver was started") }
@@ -108,7 +107,6 @@ final class ArchiveDriver {
         return keepsRecordings || receipt["removed"] != nil
     }
 
-    /// Ends it at once.
     func kill() async throws {
         guard let program else { return }
         try? program.send(.kill)
@@ -118,7 +116,6 @@ final class ArchiveDriver {
         }
     }
 
-    /// Ends it as a supervisor does.
     func terminate() async throws {
         guard let program else { return }
         try program.send(.terminate)
@@ -126,10 +123,9 @@ final class ArchiveDriver {
         guard end == .exited(0) else { throw Violation("the archiver \(end) at its end:\n\(program.standardError)") }
     }
 
-    // MARK: What is on disk
+    // MARK: Disk contents
 
-    /// Looks at the disk while no archiver runs: no file may be gone without a receipt that has it, and no object may
-    /// have become another.
+    /// Checks the disk while no archiver runs: each missing file must be in a receipt, and no object may have changed.
     func glance() async throws {
         let seen = try names(in: receiver).filter { !$0.hasPrefix(".") }
         if let gone = objects.keys.first(where: { !seen.contains($0) }) {
@@ -163,7 +159,7 @@ final class ArchiveDriver {
         }
     }
 
-    /// Holds what is there at the end against what must be.
+    /// Compares the final state with the expected one.
     /// - Returns: how many log files were found in archives.
     func verify() async throws -> Int {
         try await glance()
@@ -193,7 +189,7 @@ final class ArchiveDriver {
         }
     }
 
-    /// Extracts what the receiver has, and compares it with what was recorded.
+    /// Extracts an archive from the receiver, and compares it with the recorded files.
     private func verifyArchive(of session: String) async throws {
         let target = data.appending("extracted-\(session)")
         let archive = receiver.appending(archiveName(of: session))
@@ -232,7 +228,7 @@ final class ArchiveDriver {
         String(try await output(of: Tool.require("sha256sum"), [path.string]).prefix(64))
     }
 
-    /// What another program prints, which must succeed.
+    /// The output of another program, which must succeed.
     static func output(of program: FilePath, _ arguments: [String]) async throws -> String {
         try await ProgramUnderTest.run(executable: program, arguments: arguments) { program in
             let end = try await program.end(within: .seconds(60))

@@ -4,14 +4,13 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// kill -9 of the archiver at any of its file calls while sessions are archived, encrypted, uploaded, noted in a receipt,
-/// marked and removed, and while it continues what an earlier kill left. log-manager and the receiver, a directory,
+/// kill -9 of the archiver at any of its file calls while sessions are archived, encrypted, uploaded, noted in a receipt, marked
+/// and removed, and while the archiver finishes what an earlier kill interrupted. log-manager and the receiver, a directory,
 /// stay.
 struct Archiving: Experiment {
     let name = "archive"
     let fault = "kill -9 of the archiver at one of its file calls, from a session's end to its receipt and its removal"
 
-    /// How a try's archiver is started.
     private struct Plan {
         var isEncrypted: Bool
         var keepsArchives: Bool
@@ -30,7 +29,7 @@ struct Archiving: Experiment {
             try await CatalogExperiment.record(with: rig)
             let keys = try await StudyKeys(in: rig.directory)
             var counts: [FaultLayer.Call: Int] = [:]
-            // The most calls that there can be.
+            // The plan with the most calls.
             var plan = Plan(using: &random)
             (plan.isEncrypted, plan.keepsArchives, plan.keepsRecordings) = (true, false, false)
             try await Self.withArchivist(plan, keys, on: rig.data, at: rig.directory.appending("counted"), lab) {
@@ -43,7 +42,7 @@ struct Archiving: Experiment {
                 try await archivist.kill()
                 counts = try DiskTrace(trace).counts
             }
-            // A long run tries as often as it crashes recorders in all.
+            // A long run makes as many tries as it crashes recorders in all.
             let wanted = lab.crashes >= 500 ? lab.crashes : lab.share(0.15, atLeast: 6)
             var kills = 0
             for number in 0..<wanted {
@@ -61,7 +60,7 @@ struct Archiving: Experiment {
                         try await archivist.start()
                         try await archivist.settled()
                         row.add(recovery: .now - start)
-                        // A kill could leave a claim, which the next start removes.
+                        // A kill could leave a lock, which the next start removes.
                         try await archivist.terminate()
                         row.samples += try await archivist.verify()
                     }
@@ -87,7 +86,7 @@ struct Archiving: Experiment {
         }
     }
 
-    /// A call to be killed at.
+    /// A random call at which the archiver is killed.
     private static func fault(
         _ counts: [FaultLayer.Call: Int], using random: inout SplitMix
     ) -> FaultLayer.Fault {

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import SystemPackage
 
-/// Whether the oracle of archives notices: what an archiver leaves is found right, and is then spoiled.
+/// A self-test of the archive oracle: it must accept what an archiver leaves, and reject each spoiled version.
 struct ArchivingSelfTest: Experiment {
     let name = "archive-self-test"
     let fault = "archives, receipts and log files spoiled on purpose, found by the oracle"
 
-    /// A way to spoil a data directory of session `a`: a file that gets other bytes, or goes.
+    /// A way to spoil a data directory of session `a`: a file's new bytes; nil to remove it.
     private static let spoilings: [(name: String, path: String, bytes: String?)] = [
         ("an object is another", "receiver/a.zip", "PK"),
         ("an object is gone", "receiver/a.zip", nil),
@@ -28,7 +28,7 @@ struct ArchivingSelfTest: Experiment {
                 ) { archivist in
                     try await archivist.start()
                     try await archivist.settled()
-                    // A kill could leave a claim, which the next start removes.
+                    // A kill could leave a lock, which the next start removes.
                     try await archivist.terminate()
                     _ = try await archivist.verify()
                     for spoiling in Self.spoilings {
@@ -43,7 +43,7 @@ struct ArchivingSelfTest: Experiment {
         }
     }
 
-    /// Spoils a file, has the oracle look, and brings back what was there.
+    /// Spoils a file, checks whether the oracle notices, and restores the file.
     private static func isNoticed(_ path: String, _ bytes: String?, _ archivist: ArchiveDriver) async throws -> Bool {
         let file = URL(filePath: archivist.data.pushing(FilePath(path)).string)
         let original = try? Data(contentsOf: file)

@@ -2,7 +2,7 @@ import FoundationEssentials
 import SystemPackage
 import TestSupport
 
-/// One bit of a finished session is another: `recorder verify` finds it, in whichever file it is.
+/// Flips one bit in a finished session: `recorder verify` finds it, whichever file it is in.
 struct BitFlips: Experiment {
     let part: Double
 
@@ -28,7 +28,7 @@ struct BitFlips: Experiment {
             }
             row.notes.append("in any of \(files.count) files")
             for number in 0..<lab.share(part, atLeast: 20) where row.violations.isEmpty {
-                // Each file once, whatever its size; then any bit of all.
+                // First each file once, whatever its size; then any bit of all files.
                 let file = number < files.count ? files[number] : files.randomElement(using: &random)
                 guard let file, !file.bytes.isEmpty else { continue }
                 row.tries += 1

@@ -1,8 +1,8 @@
 import SystemPackage
 import TestSupport
 
-/// kill -9 of the recorder at each of its calls that change files: before it, after it, and in the middle of a write.
-/// Half of them hit it while it recovers.
+/// kill -9 of the recorder at each of its calls that change files: before it, after it, and in the middle of a write. Half of the
+/// kills hit the recorder during a recovery.
 struct CallKills: Experiment {
     let part: Double
 
@@ -42,7 +42,7 @@ struct CallKills: Experiment {
             action: actions.randomElement(using: &random) ?? .killBefore)
     }
 
-    /// The recorder is killed somewhere in a session, from the program's start to its end.
+    /// Kills the recorder somewhere between its start and its end, while it records a session.
     private func inSession(_ fault: FaultLayer.Fault, _ rig: Rig, _ row: inout Row) async throws -> Bool {
         let recorder = try await rig.startRecorder(
             FaultLayer(library: rig.lab.faultLayer, root: rig.data, fault: fault))
@@ -61,7 +61,7 @@ struct CallKills: Experiment {
         }
     }
 
-    /// The recorder is killed in a session, and then again while it recovers.
+    /// Kills the recorder during a session, and again while it recovers.
     private func inRecovery(
         _ fault: FaultLayer.Fault, _ rig: Rig, _ row: inout Row, _ random: inout SplitMix
     ) async throws -> Bool {

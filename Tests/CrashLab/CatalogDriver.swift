@@ -4,7 +4,7 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// A log-manager that is asked, killed and started again, and the inventory that it is held against.
+/// A log-manager that is queried, killed and restarted, and the inventory with which it is compared.
 ///
 /// Confined to the task of one experiment.
 final class CatalogDriver {
@@ -24,12 +24,12 @@ final class CatalogDriver {
         self.victim = victim
         self.endpoints = endpoints
         let files = try CustodyFile.all(in: data)
-        // The list of removed files is written by then, with a line of less than 400 bytes for each.
+        // By then the list of removed files exists, with a line of less than 400 bytes for each.
         inventory = Inventory(files, otherBytes: try CustodyFile.otherBytes(in: data) + 400 * files.count)
     }
 
-    /// Lends a log-manager that is not started yet, with a copy of sessions of its own. The copy stays where an error is
-    /// thrown or something is found.
+    /// Lends a log-manager that is not started yet, with its own copy of the sessions. The copy is kept if an error is thrown or
+    /// something is found.
     static func run(
         on template: FilePath, at data: FilePath, in lab: Laboratory, _ body: (CatalogDriver) async throws -> Void
     ) async throws {
@@ -48,7 +48,7 @@ final class CatalogDriver {
         }
     }
 
-    /// Copies files with their times. Hard links would be somebody else's files too, which log-manager does not touch.
+    /// Copies files with their times. Not hard links: log-manager does not touch files that have other links.
     private static func copySessions(from template: FilePath, to data: FilePath) throws {
         for session in try SessionFiles.sessions(in: template) {
             let part = FilePath(CustodyFile.recordings).appending(session)
@@ -67,10 +67,9 @@ final class CatalogDriver {
 
     // MARK: The program
 
-    /// Where it answers.
     var replyEndpoint: String { endpoints.reply }
 
-    /// Starts it, which need not be ready when this returns.
+    /// Starts log-manager without waiting until it is ready.
     @discardableResult
     func start(_ layer: FaultLayer? = nil, options: [String] = []) async throws -> ProgramUnderTest {
         let program = try await victim.start(
@@ -81,7 +80,7 @@ final class CatalogDriver {
         return program
     }
 
-    /// Waits until it answers.
+    /// Waits until log-manager answers.
     /// - Throws: `Rig.Died` if it was killed before.
     func ready() async throws {
         guard let program else { throw Violation("no log-manager was started") }
@@ -91,11 +90,10 @@ final class CatalogDriver {
             guard try await program.end() == .killed(by: 9) else { throw Violation("\(error)") }
             throw Rig.Died()
         }
-        // Not before: one that finds nobody takes its time until it tries again.
+        // Not earlier: a client that finds no program waits before it reconnects.
         client = try lab.client(of: "log-manager", at: endpoints.reply)
     }
 
-    /// Ends it at once. It may have been killed before.
     func kill() async throws {
         guard let program else { return }
         try? program.send(.kill)
@@ -107,8 +105,8 @@ final class CatalogDriver {
 
     // MARK: Requests
 
-    /// Asks, and notes in the inventory what was answered, or that nothing was.
-    /// - Throws: `Rig.Died` if it was killed before it answered.
+    /// Sends a request, and notes the answer or its absence in the inventory.
+    /// - Throws: `Rig.Died` if log-manager was killed before it answered.
     func ask(_ request: CatalogRequest) async throws {
         do {
             let answer = try await answer(to: request)
@@ -147,7 +145,7 @@ final class CatalogDriver {
         return try await Rig.ask(question, of: program, through: client)
     }
 
-    /// Waits until it has removed by itself what it should.
+    /// Waits until log-manager's automatic clean-up is done.
     func settled() async throws {
         var totals: [Int] = []
         try await eventually("the end of a clean-up") {
@@ -156,7 +154,7 @@ final class CatalogDriver {
         }
     }
 
-    /// What the program says, beside what the disk has. The usage first: it is right as soon as there are answers.
+    /// log-manager's answers beside the state of the disk. The usage comes first: it is right as soon as there are answers.
     func view() async throws -> CustodyView {
         let usage = try await send(LogsUsage())
         let files = try await send(LogsList()).files
@@ -170,7 +168,7 @@ final class CatalogDriver {
         return view
     }
 
-    /// Has `recorder verify` look at every session: what was removed is not damage, and nothing else is missing.
+    /// Runs `recorder verify` on every session: removed files are not damage, and nothing else may be missing.
     func verify() async throws {
         for session in try SessionFiles.sessions(in: data) {
             let directory = data.appending(CustodyFile.recordings).appending(session)

@@ -2,21 +2,20 @@ import FoundationEssentials
 import SystemPackage
 import TestSupport
 
-/// kill -9 of log-manager while files are marked, unmarked and removed, by request and by itself, and while it completes
-/// what an earlier kill left: at any of its file calls, SQLite's too, before it, after it, and in the middle of a write.
+/// kill -9 of log-manager while files are marked, unmarked and removed, on request and automatically, and while it completes what
+/// an earlier kill interrupted: at any of its file calls, including SQLite's, before it, after it, and in the middle of a write.
 struct CatalogExperiment: Experiment {
     let name = "custody"
     let fault = "kill -9 of log-manager at one of its file calls, while it marks, removes and recovers"
 
-    /// What a try does.
     private enum Work: CaseIterable {
-        /// Everything that can be asked, with a catalog that knows all files.
+        /// All kinds of requests, with a catalog that has all files.
         case requests
-        /// The same with the first catalog.
+        /// The same while log-manager builds its first catalog.
         case firstStart
-        /// Removal by itself.
+        /// Automatic removal.
         case policy
-        /// The same while marks come and go.
+        /// Automatic removal while files are marked and unmarked.
         case policyWithMarks
     }
 
@@ -32,7 +31,7 @@ struct CatalogExperiment: Experiment {
             }
             var reached = 0
             var again = 0
-            // A long run tries each as often as it crashes recorders in all; a short one has five minutes for everything.
+            // A long run makes as many tries as it crashes recorders in all; a short run has five minutes for all experiments.
             let wanted = lab.crashes >= 500 ? lab.crashes : lab.share(0.4, atLeast: 12)
             for number in 0..<wanted where row.violations.isEmpty {
                 row.tries += 1
@@ -61,7 +60,7 @@ struct CatalogExperiment: Experiment {
 
     // MARK: Sessions
 
-    /// Three sessions of many small files.
+    /// Records three sessions of many small files.
     static func record(with rig: Rig) async throws {
         _ = try await rig.startRecorder().ready()
         try await rig.start("a", SessionPlan(streams: ["left-wrist/"], format: "csv", maximumFileSize: 1_500))
@@ -103,7 +102,7 @@ struct CatalogExperiment: Experiment {
         return counts
     }
 
-    /// The call to be killed at; `nil` for any moment.
+    /// The call at which log-manager is killed; nil for any moment.
     private static func fault(
         _ counts: [FaultLayer.Call: Int], using random: inout SplitMix
     ) -> FaultLayer.Fault? {
@@ -112,7 +111,7 @@ struct CatalogExperiment: Experiment {
         let call = random.happens(0.3) ? .write : calls.randomElement(using: &random) ?? .write
         let actions: [FaultLayer.Action] =
             call == .write ? [.killBefore, .killAfter, .killTorn] : [.killBefore, .killAfter]
-        // Earlier ones more often: no two tries ask the same, and this one may make fewer calls than were counted.
+        // Earlier calls are more likely: each try makes different requests, possibly with fewer calls than were counted.
         let place = Double.random(in: 0..<1, using: &random)
         return FaultLayer.Fault(
             call: call, number: 1 + Int(place * place * Double(counts[call] ?? 0)),
@@ -121,7 +120,7 @@ struct CatalogExperiment: Experiment {
 
     // MARK: A try
 
-    /// - Returns: whether the fault was reached, and how often another one was while it recovered.
+    /// - Returns: whether the fault was reached, and how many further kills hit the recovery.
     private static func attempt(
         _ work: Work, _ fault: FaultLayer.Fault?, _ custodian: CatalogDriver, _ lab: Laboratory, _ row: inout Row,
         _ random: inout SplitMix
@@ -150,7 +149,7 @@ struct CatalogExperiment: Experiment {
         try await custodian.kill()
         custodian.inventory.glance(try CustodyView(disk: custodian.data))
 
-        // Again, while it completes what was begun: none, one or two times.
+        // Kills log-manager up to two more times while it completes what was interrupted.
         var inRecovery = 0
         for _ in 0..<Int.random(in: 0...2, using: &random) {
             var layer = FaultLayer(library: lab.faultLayer, root: custodian.data)
@@ -176,7 +175,7 @@ struct CatalogExperiment: Experiment {
         row.add(recovery: .now - start)
         custodian.inventory.settle(try await custodian.view())
         try await custodian.verify()
-        // It lives, and what comes now is exact.
+        // log-manager runs, so from now on the expected state is exact.
         if random.happens(0.25), custodian.inventory.findings.violations.isEmpty {
             for _ in 0..<3 { try await custodian.ask(request(custodian.inventory, &random)) }
             try await custodian.ask(.removeTo(bytes: 0))
@@ -187,7 +186,7 @@ struct CatalogExperiment: Experiment {
         return (isReached, inRecovery)
     }
 
-    /// What was there before: a catalog of all files, some of them marked.
+    /// Prepares the initial state: a catalog of all files, some of them marked.
     private static func prepare(
         _ work: Work, _ custodian: CatalogDriver, _ random: inout SplitMix
     ) async throws -> CustodyPolicy? {
@@ -205,7 +204,7 @@ struct CatalogExperiment: Experiment {
             total: Int.random(in: 1...max(1, custodian.inventory.totalBytes * 9 / 10), using: &random))
     }
 
-    /// Asks until it dies, or enough was asked.
+    /// Sends requests until log-manager dies, or enough were sent.
     private static func carryOut(_ work: Work, _ custodian: CatalogDriver, _ random: inout SplitMix) async throws {
         switch work {
         case .requests, .firstStart:
@@ -222,7 +221,7 @@ struct CatalogExperiment: Experiment {
         }
     }
 
-    /// Anything that can be asked.
+    /// A random request.
     private static func request(_ inventory: Inventory, _ random: inout SplitMix) -> CatalogRequest {
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<3: .mark(some(inventory.paths, &random), receipt: Int.random(in: 2...99, using: &random))
@@ -242,7 +241,7 @@ struct CatalogExperiment: Experiment {
         }
     }
 
-    /// Some of these: one, a few or many.
+    /// A random choice of paths: one, a few or many.
     private static func some(_ paths: [String], _ random: inout SplitMix, _ limit: Int = .max) -> [String] {
         let most = [1, 5, paths.count].randomElement(using: &random) ?? 1
         return Array(Set(paths).sorted().shuffled(using: &random).prefix(min(most, limit)))

@@ -1,16 +1,15 @@
 import Messages
 
-/// What the laboratory asks of a log-manager.
+/// The requests that the laboratory sends to a log-manager.
 enum CatalogRequest: Hashable, Sendable {
     case mark([String], receipt: Int)
     case unmark([String])
     case removeUploaded([String])
-    /// Removes until so many bytes are left.
+    /// Removes files until at most this many bytes are left.
     case removeTo(bytes: Int)
     case add(log: String)
     case remove(log: String)
 
-    /// What was answered.
     enum Answer: Hashable, Sendable {
         case outcome(done: [String], refused: [String])
         case removed([String])
@@ -18,6 +17,6 @@ enum CatalogRequest: Hashable, Sendable {
         case refused(String)
     }
 
-    /// A receipt, as the receiver of an upload might write it.
+    /// A receipt as the receiver of an upload might write it.
     static func receipt(_ number: Int) -> JSONValue { .object(["id": .integer(number)]) }
 }

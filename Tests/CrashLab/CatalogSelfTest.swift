@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SystemPackage
 
-/// Whether the oracle of custody notices: what a log-manager keeps is found whole, and is then spoiled.
+/// A self-test of the catalog oracle: it must accept what a log-manager keeps, and reject each spoiled version.
 struct CatalogSelfTest: Experiment {
     let name = "custody-self-test"
     let fault = "catalogs and files spoiled on purpose, found by the oracle"

@@ -1,7 +1,7 @@
-/// A value of any kind as a number, so that records are compared as samples are: a number is itself, and two other values are the
-/// same number if they are the same text in a table.
+/// Converts values of any kind to numbers, so that records are compared like samples: a number stays itself, and two other values
+/// get the same number if they have the same text in a table.
 enum Cell {
-    /// The number for a value in JSON.
+    /// The number for a JSON value.
     static func number(_ value: StrictJSON) -> Double {
         switch value {
         case .null: .nan
@@ -12,7 +12,7 @@ enum Cell {
         }
     }
 
-    /// The number for a cell of a table.
+    /// The number for a table's cell.
     static func number(inTable text: String) -> Double {
         if text.isEmpty || text == "NaN" { return .nan }
         if let number = Double(text) { return number }

@@ -5,22 +5,21 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// A program beside publisher and recorder that is killed and started again.
+/// A program beside publisher and recorder that is killed and restarted.
 ///
 /// Confined to the task of one experiment.
 final class Companion {
     let name: String
-    /// Where it publishes, and where it answers.
     let publish: String
     let reply: String
     private let victim: Victim
     private let arguments: [String]
     private let client: RequestClient
     private var program: ProgramUnderTest?
-    /// What it said of samples that it lost.
+    /// Log messages about lost samples.
     private(set) var complaints: [Substring] = []
 
-    /// A program that is not started yet. `run` must continue as long as it is used.
+    /// A program that is not started yet. `run` must be running as long as the program is used.
     init(_ name: String, in lab: Laboratory, _ arguments: [String]) throws {
         self.name = name
         let endpoints = try FreePort.endpoints(2)
@@ -31,26 +30,21 @@ final class Companion {
         client = try lab.client(of: name, at: reply)
     }
 
-    /// What it wrote to its log.
     var log: WrittenLog { victim.log }
 
-    /// Keeps the program, until the task is cancelled.
     var run: @Sendable () async -> Void { { [victim] in await victim.run() } }
 
-    /// Starts it, and waits until it is ready.
     func start() async throws {
         let program = try await victim.start(arguments)
         self.program = program
         _ = try await program.ready()
     }
 
-    /// Ends it at once.
     func kill() async throws { try await end(.kill, expecting: .killed(by: 9)) }
 
-    /// Ends it as a supervisor does.
+    /// Terminates the program as a supervisor does.
     func terminate() async throws { try await end(.terminate, expecting: .exited(0)) }
 
-    /// Asks it.
     func ask<Question: Request>(_ question: Question) async throws -> Question.Reply {
         try await client.send(question, timeout: .seconds(20))
     }

@@ -1,10 +1,10 @@
 import SystemPackage
 
-/// What the laboratory says while it works, and at its end.
+/// The laboratory's output, during the work and at its end.
 enum Console {
-    /// Prints a line at once.
+    /// Prints a line without buffering.
     static func say(_ line: String) {
-        // Who closed the pipe does not want to know.
+        // Ignores a closed pipe.
         _ = try? FileDescriptor.standardOutput.writeAll((line + "\n").utf8)
     }
 }

@@ -49,7 +49,7 @@ struct CrashLabCommand: AsyncParsableCommand {
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
         let faultLayer = try Self.ownDirectory().appending("libFaultLayer.so")
         guard FileManager.default.isReadableFile(atPath: faultLayer.string) else {
-            // The dynamic loader only warns if it is missing, and then none of the faults would happen.
+            // Without the library, the dynamic loader would only warn, and no fault would happen.
             throw ValidationError("there is no \(faultLayer): build it, or start this where it was built")
         }
         let lab = Laboratory(
@@ -66,7 +66,7 @@ struct CrashLabCommand: AsyncParsableCommand {
         guard unknown.isEmpty else {
             throw ValidationError("there is no \(unknown.joined(separator: ", ")): \(all.map(\.name))")
         }
-        // Overload takes minutes, and is run when it is named.
+        // Overload takes minutes, so it runs only if named.
         let outcome = await lab.run(
             all.filter { only.isEmpty ? !($0 is Overload) : only.contains($0.name) }, atOnce: max(1, atOnce))
         Console.say("\n" + outcome.table)
@@ -78,7 +78,7 @@ struct CrashLabCommand: AsyncParsableCommand {
         try? FileManager.default.removeItem(atPath: directory.string)
     }
 
-    /// All faults, in the order of the table. The parts of those that crash programs add up to 1.
+    /// All experiments, in the order of the table. The parts of those that crash programs add up to 1.
     private static let experiments: [any Experiment] = [
         RecorderKills(moment: .anytime, part: 0.4),
         RecorderKills(moment: .recovery, part: 0.2),

@@ -2,24 +2,24 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// A finished file of a session that is over, as a recorder left it.
+/// A finished file of a finished session, as a recorder left it.
 struct CustodyFile: Hashable, Sendable {
-    /// Its path under the data directory.
+    /// The path relative to the data directory.
     let path: String
     let session: String
     let log: String
     let bytes: Int
     let sha256: String
-    /// When it was finished, in nanoseconds since 1970.
+    /// When the file was finished, in nanoseconds since 1970.
     var finished: Int64
 
-    /// The directory of all sessions, under the data directory.
+    /// The directory of all sessions, relative to the data directory.
     static let recordings = "recordings"
 
     /// All finished files of a data directory, oldest first.
     ///
-    /// A file's own time counts as far as it lies in the second of its name, and each file of a log is later than the
-    /// one before it. Of files of one moment, the path decides.
+    /// A file's modification time counts if it is within the second of the file's name; each file of a log is later than the one
+    /// before it. Files of the same moment are ordered by path.
     static func all(in data: FilePath) throws -> [CustodyFile] {
         let recordings = data.appending(Self.recordings)
         var all: [CustodyFile] = []
@@ -48,7 +48,7 @@ struct CustodyFile: Hashable, Sendable {
         return all.sorted { ($0.finished, $0.path) < ($1.finished, $1.path) }
     }
 
-    /// The bytes of all that sessions have beside their finished files.
+    /// The total bytes of the sessions' files other than the finished ones.
     static func otherBytes(in data: FilePath) throws -> Int {
         var bytes = 0
         for session in try SessionFiles.sessions(in: data) {
@@ -74,7 +74,7 @@ struct CustodyFile: Hashable, Sendable {
         return Int64(timegm(&date)) * 1_000_000_000
     }
 
-    /// A file's size, and when it was changed last, in nanoseconds since 1970.
+    /// A file's size, and its modification time in nanoseconds since 1970.
     static func status(of path: FilePath) throws -> (bytes: Int, modified: Int64) {
         var status = stat()
         guard lstat(path.string, &status) == 0 else { throw Violation("\(path): \(Errno(rawValue: errno))") }

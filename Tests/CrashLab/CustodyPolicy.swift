@@ -1,8 +1,8 @@
-/// What a log-manager was told to remove by itself.
+/// The automatic removal for which a log-manager is configured.
 struct CustodyPolicy: Hashable, Sendable {
-    /// Whether files may go that were not uploaded.
+    /// Whether files that were not uploaded may be removed.
     let takesPending: Bool
-    /// How many bytes may stay.
+    /// The total bytes that may stay.
     let total: Int
 
     /// The log-manager's options.

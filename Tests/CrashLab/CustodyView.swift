@@ -2,9 +2,9 @@ import FoundationEssentials
 import Messages
 import SystemPackage
 
-/// What there is at a moment at which nothing happens: on the disk, and as log-manager says it.
+/// The state at a quiet moment: on the disk, and as log-manager reports it.
 struct CustodyView: Sendable {
-    /// A file as `logs.list` has it.
+    /// A file as listed by `logs.list`.
     struct Listed: Hashable, Sendable {
         var path: String
         var bytes: Int
@@ -20,26 +20,22 @@ struct CustodyView: Sendable {
         var receipt: Int?
     }
 
-    /// The sizes of the finished files that are there, by path.
+    /// The sizes of the existing finished files, by path.
     var disk: [String: Int]
-    /// What says that a file was removed, by path.
     var removed: [String: [Removed]]
-    /// The sessions that have a directory.
     var sessions: Set<String> = []
-    /// Those whose removal was begun.
+    /// The sessions whose removal has begun.
     var unfinished: [String] = []
-    /// Oldest first.
     var listed: [Listed] = []
     var totalBytes = 0
     var pendingBytes = 0
-    /// The logs that were added or have files.
     var names: [String] = []
 
-    /// Looks at the disk.
+    /// Reads the state from the disk.
     init(disk data: FilePath) throws {
         disk = [:]
         removed = [:]
-        // A program that removes a session renames it first.
+        // A session is renamed before it is removed.
         unfinished = try FileManager.default.contentsOfDirectory(
             atPath: data.appending(CustodyFile.recordings).string
         ).filter { $0.hasPrefix("~") }
@@ -51,7 +47,7 @@ struct CustodyView: Sendable {
                 disk[path(file.name)] = try CustodyFile.status(of: files.directory.appending(file.name)).bytes
             }
             guard files.names.contains("removed.ndjson") else { continue }
-            // A torn line at the end says nothing.
+            // A torn line at the end is ignored.
             for line in try files.bytes("removed.ndjson").split(separator: UInt8(ascii: "\n")) {
                 guard let value = try? StrictJSON(line), let name = value["name"]?.string else { continue }
                 removed[path(name), default: []].append(
@@ -62,7 +58,7 @@ struct CustodyView: Sendable {
         }
     }
 
-    /// A view made up.
+    /// A synthetic view, for tests.
     init(disk: [String: Int], removed: [String: [Removed]] = [:], sessions: Set<String>) {
         self.sessions = sessions
         self.disk = disk

@@ -2,17 +2,17 @@ import FoundationEssentials
 import SystemPackage
 import TestSupport
 
-/// What a recorder that was killed left, spoiled: a log file or the write-ahead log cut at a length, or with a bit that is
-/// another. `recorder recover` keeps every record that is whole in either, and nothing else.
+/// Spoils what a killed recorder left: a log file or the write-ahead log is cut, or has a flipped bit. `recorder recover` keeps
+/// every record that is whole in either, and nothing else.
 struct CutLogs: Experiment {
     let part: Double
 
     let name = "cut-logs"
     let fault = "a log file or the write-ahead log cut at a byte, or with a flipped bit; `recorder recover`"
 
-    /// What is done to a file.
+    /// The way in which a file is spoiled.
     private enum Spoiling: CustomStringConvertible {
-        /// A session's log file is shortened. The write-ahead log is not there.
+        /// A session's log file is shortened, without a write-ahead log.
         case fileCut(Int)
         /// The same, with the write-ahead log beside the session.
         case loggedFileCut(Int)
@@ -45,7 +45,7 @@ struct CutLogs: Experiment {
             try await Task.sleep(for: .milliseconds(300))
             for session in Self.plans.keys { try await rig.change(session, .step("\(SessionPlan.task)/s1")) }
             try await Task.sleep(for: .milliseconds(200))
-            // Another epoch, so that the log says more than one thing.
+            // Another epoch, so that the log has more than one kind of entry.
             try await rig.restartPublisher(by: .terminate)
             try await rig.catchUp()
             try await Task.sleep(for: .milliseconds(150))
@@ -88,7 +88,7 @@ struct CutLogs: Experiment {
         }
     }
 
-    /// What a session has by its files and the write-ahead log together, both as the recorder left them.
+    /// The records that the session's files and the write-ahead log have together, both as the recorder left them.
     private func logged(_ session: String, _ rig: Rig) async throws -> [LogRecord] {
         let output = rig.directory.appending("whole-\(session)")
         let (end, text) = try await rig.lab.output(
@@ -147,9 +147,10 @@ struct CutLogs: Experiment {
         }
         let (verdict, why) = try await rig.lab.output(of: "recorder", ["verify", output.string])
         if verdict != .exited(3) { row.violations.append("\(place): recorder verify \(verdict):\n\(why)") }
-        // Whether the last column of a table's last row was longer can't be told; a sample's is empty.
+        // It is unknown whether the last column of a table's last row was longer, so such a marker doesn't count; a sample's last
+        // column is empty.
         if log == nil, format != "json", whole > 0, after.count < whole, !before[whole - 1].isSample { whole -= 1 }
-        // What stands in the file and in the log is the same, as far as both go; no more than both may come back.
+        // The file and the log agree as far as both go; at most the records of both may come back.
         let samples = after.filter(\.isSample)
         let expected = known.prefix(whole).filter(\.isSample)
         row.samples += samples.count
@@ -164,7 +165,7 @@ struct CutLogs: Experiment {
         }
     }
 
-    /// How many records end before a place. Each has a line, and in JSON a comma after it.
+    /// How many records end before a position. Each has a line, and in JSON a comma after it.
     static func wholeRecords(in bytes: [UInt8], before length: Int, format: String) -> Int {
         var count = 0
         var start = 0

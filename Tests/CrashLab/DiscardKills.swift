@@ -4,8 +4,8 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// kill -9 of the recorder at one of its calls that change files, from its start to the end of a discard: before it, after it, and
-/// in the middle of a write. After the next start the session is as it was, or nothing of it is left.
+/// kill -9 of the recorder at one of its calls that change files, from its start to the end of a discard: before it, after it,
+/// and in the middle of a write. After the next start the session is either unchanged or entirely gone.
 struct DiscardKills: Experiment {
     let part: Double
 
@@ -17,7 +17,7 @@ struct DiscardKills: Experiment {
     func run(in lab: Laboratory, row: inout Row) async throws {
         var random = lab.random(for: name)
         try await Rig.run(name, in: lab, row: &row) { rig, row in
-            // Recorded once, and copied.
+            // Recorded once, and copied for each try.
             let recorded = rig.directory.appending("recorded")
             rig.data = recorded
             _ = try await rig.startRecorder().ready()
@@ -66,7 +66,7 @@ struct DiscardKills: Experiment {
         try await rig.killRecorder()
     }
 
-    /// Whether the session is as it was recorded. Otherwise nothing is left of it soon after the start, and the ledger says so.
+    /// Whether the session is unchanged. Otherwise it must be gone soon after the start, and the ledger must list it.
     private func isLeft(_ rig: Rig, as recorded: FilePath) async throws -> Bool {
         let path = "recordings/\(Self.session)"
         let (now, before) = (rig.data.appending(path), recorded.appending(path))
@@ -80,7 +80,7 @@ struct DiscardKills: Experiment {
             return true
         }
         try await eventually("nothing is left of the session in \(rig.data)") {
-            // While it is removed, a directory may go from under the reader.
+            // During the removal, a directory may disappear while it is read.
             guard lines(of: rig) == 1,
                 let paths = try? FileManager.default.subpathsOfDirectory(atPath: rig.data.string)
             else { return false }
@@ -93,7 +93,7 @@ struct DiscardKills: Experiment {
         return false
     }
 
-    /// How many discarded sessions the ledger has.
+    /// The number of discarded sessions in the ledger.
     private func lines(of rig: Rig) -> Int {
         let ledger = rig.data.appending("recordings/discarded.ndjson").string
         return (FileManager.default.contents(atPath: ledger) ?? Data()).split(separator: UInt8(ascii: "\n")).count

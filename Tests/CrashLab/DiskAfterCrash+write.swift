@@ -2,7 +2,7 @@ import FoundationEssentials
 import SystemPackage
 
 extension DiskModel.DiskAfterCrash {
-    /// Makes the files in a directory that is not there yet.
+    /// Writes the files into a new directory.
     func write(to directory: FilePath) throws {
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
         for path in directories.sorted() {

@@ -1,16 +1,16 @@
 import TestSupport
 
-/// What a disk could hold after a power cut, by what a program did to its files.
+/// The possible contents of a disk after a power cut, derived from a program's calls.
 ///
-/// A pure value: fed with the calls in their order, asked at any moment. The rules:
-/// - A file's bytes and length that a sync found, from its beginning on, are there once that sync has ended.
-/// - Of what was written after that, each page of 4 KiB may be there as it was after any of the writes to it, or as it
-///   was before all of them; it may also be torn, each of its sectors of 512 bytes as it was after another write. The
-///   file has any of the lengths that it had meanwhile. What lies between is zeros.
-/// - A directory's entries that a sync found are there once it has ended; of later changes to them a run is there,
-///   none to all, in their order.
+/// A pure value: it takes the calls in order, and can be asked at any moment. The rules:
+/// - Bytes and length that a file had when a sync began are durable once that sync has ended.
+/// - Of later writes, each page of 4 KiB may have the state after any of them, or before all; it may also be torn, with each of
+///   its sectors of 512 bytes in the state after a different write. The file has any of the lengths that it had meanwhile. Gaps
+///   are zeros.
+/// - A directory's entries that a sync found are durable once it has ended; of later changes, any number of the first may be
+///   durable, in their order.
 ///
-/// File systems in use today keep more: ext4 in its default mode, for one, no file longer than what was written to it.
+/// Current file systems keep more: ext4 in its default mode, for example, leaves no file longer than what was written to it.
 struct DiskModel {
     private static let page = 4_096
     private static let sector = 512
@@ -23,12 +23,12 @@ struct DiskModel {
 
     private struct File {
         var durable: [UInt8] = []
-        /// What was done since, and how many changes came before these.
+        /// The changes since the durable state, and how many changes came before them.
         var changes: [Change] = []
         var settled = 0
     }
 
-    /// One change of a directory's entries: names that stand for something else, or nothing, together.
+    /// One atomic change of a directory's entries: names, and the nodes that they now stand for; nil for none.
     private typealias EntryChange = [(name: String, node: Int?)]
 
     private struct Directory {
@@ -41,9 +41,9 @@ struct DiskModel {
     private var files: [Int: File] = [:]
     private var directories: [Int: Directory] = [:]
     private var nextNode = 1
-    /// What each handle of the running process was opened as.
+    /// The node for which each handle of the running process was opened.
     private var handles: [UInt32: Int] = [:]
-    /// What the syncs under way found: how many changes there were when they began.
+    /// The syncs in progress, with the number of changes when they began.
     private var syncs: [Int: (node: Int, changes: Int)] = [:]
     private let root: String
 
@@ -53,13 +53,13 @@ struct DiskModel {
         directories[0] = Directory()
     }
 
-    /// The program was ended and another one is started: what was written stays, what was open is closed.
+    /// The program ended and another one starts: written data stays, open files are closed.
     mutating func beginProcess() {
         handles = [:]
         syncs = [:]
     }
 
-    // MARK: What the program did
+    // MARK: The program's calls
 
     /// Takes the next call.
     mutating func apply(_ record: DiskTrace.Record) {
@@ -76,7 +76,7 @@ struct DiskModel {
             directories[nextNode] = Directory()
             enter([(record.path, nextNode)])
             nextNode += 1
-        // What it would have made durable may still become so.
+        // What the sync would have made durable may still become so.
         case .syncFailed, .stall: break
         }
     }
@@ -106,7 +106,7 @@ struct DiskModel {
 
     private mutating func endSync(_ record: DiskTrace.Record) {
         guard let (node, count) = syncs.removeValue(forKey: record.offset) else { return }
-        // Taken out, so that the bytes are changed in their place.
+        // Removed from the dictionary, so that the bytes are changed in place.
         if var file = files.removeValue(forKey: node) {
             let settled = max(0, count - file.settled)
             for change in file.changes.prefix(settled) { Self.apply(change, to: &file.durable) }
@@ -127,7 +127,7 @@ struct DiskModel {
         enter([(record.path, nil), (record.second, node)])
     }
 
-    /// Changes entries: all of one directory at once.
+    /// Applies changes of entries, atomically for each directory.
     private mutating func enter(_ changes: [(path: String, node: Int?)]) {
         for (parent, changes) in Dictionary(grouping: changes, by: { Self.split($0.path).parent }) {
             guard let node = node(parent), var directory = directories[node] else { continue }
@@ -170,25 +170,25 @@ struct DiskModel {
         }
     }
 
-    // MARK: What is left
+    // MARK: Contents after a crash
 
-    /// How much of what was not synced is left.
+    /// How much of the unsynced changes survives.
     enum Mercy: CaseIterable, Sendable {
-        /// Nothing.
+        /// No unsynced change survives.
         case none
-        /// Everything, as after a kill.
+        /// Every change survives, as after a kill.
         case all
-        /// Any pages, any entries.
+        /// Any pages and any entries survive.
         case some
     }
 
-    /// What is left: the contents of each file by its path under the root, and the paths of the directories.
+    /// The surviving state: each file's contents by its path under the root, and the paths of the directories.
     struct DiskAfterCrash: Hashable, Sendable {
         var files: [String: [UInt8]] = [:]
         var directories: Set<String> = []
     }
 
-    /// What a disk could hold if the power was cut now.
+    /// A possible state of the disk if the power were cut now.
     func remains(_ mercy: Mercy, using random: inout SplitMix) -> DiskAfterCrash {
         var remains = DiskAfterCrash()
         // A file that has two names has the same bytes under both.
@@ -226,7 +226,7 @@ struct DiskModel {
     private static func remains(of file: File, _ mercy: Mercy, _ random: inout SplitMix) -> [UInt8] {
         if mercy == .none || file.changes.isEmpty { return file.durable }
         var whole = file.durable
-        // Page by page, what it was after each change to it; the first version is the durable one.
+        // For each page, its state after each change; the first version is the durable one.
         var versions: [Int: [[UInt8]]] = [:]
         var lengths = [whole.count]
         for change in file.changes {

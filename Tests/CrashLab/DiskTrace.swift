@@ -1,9 +1,9 @@
 import FoundationEssentials
 import SystemPackage
 
-/// The file calls of a program, in order, as the fault layer wrote them down.
+/// A program's file calls in order, as recorded by the fault layer.
 struct DiskTrace {
-    /// One call, or the beginning or the end of one.
+    /// A call, or the beginning or end of one.
     struct Record: Hashable {
         /// The numbers are those of `enum fault_layer_kind` in FaultLayer.h.
         enum Kind: UInt32 {
@@ -15,32 +15,32 @@ struct DiskTrace {
         /// Nanoseconds of CLOCK_MONOTONIC.
         var time: Int64
         var kind: Kind
-        /// Counts the opened files of a process.
+        /// A number for each opened file of a process.
         var handle: UInt32 = 0
-        /// Where a write goes, how long a truncated file is, which sync this is, how a file was opened, or how many nanoseconds
-        /// a call took that should take none.
+        /// A write's offset, a truncated file's length, a sync's number, the flags of an open, or the nanoseconds taken by a call
+        /// that should be instantaneous.
         var offset = 0
         var path = ""
         /// The second path of a rename or a link.
         var second = ""
-        /// What was written.
+        /// The written bytes.
         var payload: [UInt8] = []
 
-        /// An opened file that was not there before.
+        /// Whether the call opened a file that did not exist.
         var isCreated: Bool { kind == .open && offset & 1 != 0 }
-        /// An opened file that was emptied.
+        /// Whether the call truncated the file that it opened.
         var isEmptied: Bool { kind == .open && offset & 2 != 0 }
     }
 
     private(set) var records: [Record] = []
 
-    /// A trace of these calls.
+    /// A trace with these calls.
     init(_ records: [Record]) { self.records = records }
 
     /// The size of `struct fault_layer_record`.
     private static let headerSize = 40
 
-    /// Reads a trace. Its last record may be torn: the program was killed.
+    /// Reads a trace. Its last record may be torn if the program was killed.
     /// - Throws: `Errno` if the file can't be read.
     init(_ path: FilePath) throws {
         let bytes = try Data(contentsOf: URL(filePath: path.string))
@@ -73,20 +73,20 @@ struct DiskTrace {
         }
     }
 
-    /// When calls waited for the machine under the program, in nanoseconds of CLOCK_MONOTONIC.
+    /// When calls were delayed by the machine, in nanoseconds of CLOCK_MONOTONIC.
     var stalls: [Range<Int64>] {
         records.filter { $0.kind == .stall }.map { $0.time - Int64($0.offset)..<$0.time }
     }
 
-    /// What files were opened as whose paths start so.
+    /// The handles of opened files whose paths have a prefix.
     func handles(under prefix: FilePath) -> Set<UInt32> {
         Set(records.filter { $0.kind == .open && $0.path.hasPrefix(prefix.string) }.map(\.handle))
     }
 
-    /// How often a kind of call was made; failed ones do not count.
+    /// How often each kind of call was made; failed calls do not count.
     var counts: [FaultLayer.Call: Int] { counts { _ in true } }
 
-    /// How often a kind of call was made on paths that start so.
+    /// How often each kind of call was made on paths with a prefix.
     func counts(under prefix: FilePath) -> [FaultLayer.Call: Int] {
         let opened = handles(under: prefix)
         return counts { $0.handle == 0 ? $0.path.hasPrefix(prefix.string) : opened.contains($0.handle) }
@@ -108,7 +108,7 @@ struct DiskTrace {
         }
     }
 
-    /// The files of which a sync succeeded after one had failed, by the names that they had then.
+    /// The files with a successful sync after a failed one, by their names at that time.
     var resyncedPaths: [String] {
         var nodes: [String: Int] = [:]
         var handles: [UInt32: Int] = [:]

@@ -2,9 +2,9 @@ import MessageBus
 import Messages
 import ZeroMQ
 
-/// Hears what the recorder says of its sessions.
+/// Listens to the recorder's events about its sessions.
 struct EventWatch {
-    /// What was said of a session that failed, and when it was said.
+    /// The event of a failed session, and when it was heard.
     struct Failure {
         let reason: String
         let heard: Instant
@@ -12,16 +12,16 @@ struct EventWatch {
 
     private let subscriber: Subscriber
 
-    /// Starts to listen to the recorder that runs now, and returns when it is sure to hear everything.
+    /// Subscribes to the running recorder, and returns when it is sure to hear every event.
     init(_ rig: Rig) async throws {
         subscriber = try Subscriber(context: rig.lab.context, thread: rig.lab.thread)
         try await subscriber.subscribe(to: TopicArea.recording)
         try await subscriber.connect(to: rig.eventsEndpoint)
-        // A subscription has no acknowledgement; the connection's handshake and a little more has to do.
+        // A subscription has no acknowledgement; this leaves time for the connection's handshake.
         try await Task.sleep(for: .milliseconds(150))
     }
 
-    /// How a session failed, by what was said until now; nil if it did not.
+    /// The session's failure, from the events so far; nil if it did not fail.
     func failure(of session: String) async throws -> Failure? {
         var failure: Failure?
         while true {
@@ -30,7 +30,7 @@ struct EventWatch {
             try batch.withUnsafeMessages { messages in
                 for message in 0..<messages.count {
                     let event = try EventFrames(message, of: messages).decode(RecordingEvent.self)
-                    // One that names a stream is about its sensor.
+                    // A failure event that names a stream is about its sensor.
                     guard failure == nil, event.session == session, event.change == .failure, event.stream == nil
                     else { continue }
                     let now = Instant.now

@@ -5,15 +5,15 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// Each call of a session that changes files fails in turn, once or for as long as the fault lasts. The recorder lives;
-/// the session goes on to its end, or fails with a reason and everything that was committed; the next one works.
+/// Each call of a session that changes files fails in turn, once or for as long as the fault lasts. The recorder survives; the
+/// session completes, or fails with a reason and keeps everything committed; the next session works.
 struct FailingCalls: Experiment {
     let part: Double
 
     let name = "failing-calls"
     let fault = "each write, sync, rename … of a session failing in turn (ENOSPC, EIO, EDQUOT, EROFS, short writes)"
 
-    /// A fault, and on whose files.
+    /// A fault, and whether it affects the write-ahead log.
     private struct Place {
         let isLog: Bool
         let fault: FaultLayer.Fault
@@ -32,8 +32,8 @@ struct FailingCalls: Experiment {
             rig.data = rig.directory.appending("data")
             let heal = rig.directory.appending("heal")
             var layer = FaultLayer(library: lab.faultLayer, root: rig.data, heal: heal)
-            // What a program does at its start is another matter, so those of the session's own files are counted, and
-            // those of the write-ahead log, each for itself.
+            // Calls at the program's start are not tested here, so only those on the session's own files and those on the
+            // write-ahead log are counted, separately.
             layer.prefix = rig.directory(of: "counted")
             let calls = try await ShortSession.trace(of: rig, with: layer)
             var faults: [Place] = []
@@ -92,14 +92,14 @@ struct FailingCalls: Experiment {
             refusal = error
         }
         let hasFailed = try await judge(refusal, watch, rig, &row)
-        // The disk is well again, and so is the recorder.
+        // The disk works again, and so does the recorder.
         try Data().write(to: URL(filePath: heal.string))
         try await rig.record("after", ShortSession.plan, for: .milliseconds(250), row: &row)
         try await rig.terminateRecorder()
         return hasFailed
     }
 
-    /// A session that met a fault either does not mind or fails as it should.
+    /// Checks that a session with a fault either completes or fails properly.
     private func judge(
         _ refusal: RequestError?, _ watch: EventWatch, _ rig: Rig, _ row: inout Row
     ) async throws -> Bool {
@@ -110,7 +110,7 @@ struct FailingCalls: Experiment {
                 rig.forget("session")
                 return false
             }
-            // It could not even begin, and said so to who asked.
+            // The session could not begin, and the client got an error.
             guard rig.expectations["session"] == nil || !rig.acknowledged.contains("session") else {
                 throw Violation("a request was refused and nothing was said on the bus: \(refusal)")
             }
@@ -126,7 +126,7 @@ struct FailingCalls: Experiment {
             try await rig.ask(RecordingStatus(session: "session")).status == "failed"
         }
         if var expectation = rig.expectations["session"] {
-            // What was committed is there; up to 200 ms before the failure may not have been.
+            // Everything committed is there; samples of up to 200 ms before the failure may be missing.
             let end = failure.heard.advanced(byMilliseconds: -200)
             if expectation.stopAsked.monotonic > end.monotonic { expectation.stopAsked = end }
             expectation.isCutOff = true

@@ -4,9 +4,9 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// A sync fails, of the write-ahead log or of a stream's file. That is final: the kernel may have dropped what it could not
-/// write, and a second sync would succeed without it. So the session fails, once and with a reason; the file is not synced
-/// again; what was committed is there; and the next session works.
+/// A sync of the write-ahead log or of a stream's file fails. That is final: the kernel may have dropped what it could not write,
+/// and a second sync would succeed without it. So the session fails, once and with a reason; the file is not synced again;
+/// everything committed is there; and the next session works.
 struct FailingSyncs: Experiment {
     let part: Double
 
@@ -66,7 +66,7 @@ struct FailingSyncs: Experiment {
             throw Violation("the session failed and health does not say so: \(health)")
         }
         if var expectation = rig.expectations["session"] {
-            // What was committed is there; up to 200 ms before the failure may not have been.
+            // Everything committed is there; samples of up to 200 ms before the failure may be missing.
             expectation.stopAsked = failure.heard.advanced(byMilliseconds: -200)
             expectation.isCutOff = true
             expectation.mayLose = true

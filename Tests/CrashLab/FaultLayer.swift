@@ -1,17 +1,17 @@
 import SystemPackage
 
-/// What the preloaded library is to do to a program: see Tests/FaultLayer.
+/// Settings of the preloaded library: see Tests/FaultLayer.
 struct FaultLayer: Sendable {
     /// A kind of system call that changes files.
     enum Call: String, CaseIterable, Sendable {
         case create, write, truncate, allocate, sync, syncall, rename, link, unlink, mkdir
     }
 
-    /// What becomes of a call.
+    /// The effect of a fault on a call.
     enum Action: Hashable, Sendable {
-        /// It fails with this errno.
+        /// The call fails with this errno.
         case fail(Errno)
-        /// Half of a write is done.
+        /// Only half of a write is done.
         case short
         /// SIGKILL in place of the call, right after it, or when a write is half done.
         case killBefore, killAfter, killTorn
@@ -27,34 +27,34 @@ struct FaultLayer: Sendable {
         }
     }
 
-    /// The n-th call of a kind, counted from 1, and what becomes of it.
+    /// The n-th call of a kind, counted from 1, and the effect on it.
     struct Fault: Hashable, Sendable, CustomStringConvertible {
         let call: Call
         let number: Int
         let action: Action
-        /// How many calls from that one on.
+        /// The number of affected calls, from that one on.
         var count = 1
 
         var description: String { "\(call.rawValue):\(number):\(action.text):\(count)" }
     }
 
-    /// The built library.
+    /// The library's path.
     let library: FilePath
-    /// Calls on files in this directory are looked at.
+    /// Only calls on files in this directory are considered.
     let root: FilePath
-    /// Where each call is written down.
+    /// The file to which each call is recorded.
     var trace: FilePath?
     var fault: Fault?
-    /// Only calls on paths that start so are counted for the fault.
+    /// Only calls on paths with this prefix are counted for the fault.
     var prefix: FilePath?
-    /// Nothing fails while this file is there.
+    /// Nothing fails while this file exists.
     var heal: FilePath?
-    /// Syncs take this long and do nothing.
+    /// If set, syncs take this long and do nothing.
     var syncMicroseconds: Int?
-    /// Bytes that the disk takes a second, and while the file `heal` is there.
+    /// The disk's bytes per second: usually, and while the file `heal` exists.
     var rates: (slow: Int, fast: Int)?
 
-    /// What the program is to have in its environment.
+    /// The program's additional environment.
     var environment: [String: String] {
         var environment = ["LD_PRELOAD": library.string, "FAULT_LAYER_ROOT": root.string]
         environment["FAULT_LAYER_TRACE"] = trace?.string

@@ -1,20 +1,20 @@
-/// What the oracle found in logs.
+/// The oracle's findings in logs.
 struct Findings: Sendable {
     /// Samples in the logs.
     var samples = 0
-    /// Samples that belong to the session and are not there.
+    /// Samples that belong to the session and are missing.
     var lost = 0
     /// Samples that are there more than once.
     var duplicated = 0
-    /// Lost ones that no gap record names.
+    /// Missing samples that no gap record covers.
     var unexplained = 0
     /// Files that can't be read.
     var unreadable = 0
-    /// Sentences about all of these and whatever else is wrong.
+    /// Descriptions of all of these and of any other fault.
     var violations: [String] = []
 
     mutating func violate(_ sentence: String) {
-        // The first ones say what happened; a log that went wrong goes on doing so.
+        // The first violations show what happened; a faulty log keeps producing more.
         if violations.count < 40 { violations.append(sentence) }
     }
 

@@ -3,21 +3,21 @@ import Synchronization
 import TestSupport
 import ZeroMQ
 
-/// Stands between publisher and recorder: forwards each message unchanged, and keeps every sample that came by.
+/// A proxy between publisher and recorder: forwards each message unchanged, and keeps every sample that passes.
 ///
-/// What is kept is kept first, so that the oracle knows each sample that the recorder can have.
+/// Each sample is kept before it is forwarded, so the oracle knows every sample that the recorder can have.
 final class Forwarder: Sendable {
     let samples = PublishedSamples()
-    /// Where the recorder listens.
+    /// The endpoint to which the recorder subscribes.
     let endpoint: String
 
     private let subscriber: Subscriber
     private let publisher: Publisher
-    /// How often, of one, a batch of samples is not forwarded, and the numbers that decide it.
+    /// The probability that a batch is dropped, and the random numbers for it.
     private let loss: Mutex<(rate: Double, random: SplitMix)>
 
     /// Opens the sockets.
-    /// - Parameter publisher: the PUB endpoint of the real publisher, now or whenever it is there.
+    /// - Parameter publisher: the PUB endpoint of the real publisher, which need not run yet.
     init(from publisher: String, in lab: Laboratory) async throws {
         var options = SocketOptions()
         var publishing = SocketOptions.publishing
@@ -26,7 +26,7 @@ final class Forwarder: Sendable {
             publishing.security = try keys.standing(in: "sensor-publisher")
         }
         options.receiveHighWaterMark = 100_000
-        // As a publisher of so many streams has.
+        // As many as a publisher of this many streams has.
         publishing.sendHighWaterMark = max(publishing.sendHighWaterMark, 10 * lab.streams)
         options.reconnectInterval = .milliseconds(10)
         subscriber = try Subscriber(context: lab.context, thread: lab.thread, options: options)
@@ -37,7 +37,7 @@ final class Forwarder: Sendable {
         loss = Mutex((0, SplitMix(seed: lab.seed, for: "loss")))
     }
 
-    /// Lets batches get lost on the way, this many of each hundred.
+    /// Drops this percentage of batches from now on.
     func lose(percent: Int) { loss.withLock { $0.rate = Double(percent) / 100 } }
 
     /// Forwards until the task is cancelled.

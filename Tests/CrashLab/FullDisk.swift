@@ -4,7 +4,7 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// A disk that is full: a small file system in memory, if the laboratory may mount one.
+/// A full disk: a small file system in memory, if the laboratory may mount one.
 struct FullDisk: Experiment {
     let name = "full-disk"
     let fault = "ENOSPC on a small file system; recording again once there is room"
@@ -52,7 +52,7 @@ struct FullDisk: Experiment {
                 }
                 row.notes.append("it said: \(failure.reason)")
                 rig.forget(session)
-                // Room again: the next session works.
+                // With room again, the next session works.
                 try FileManager.default.removeItem(atPath: rig.directory(of: session).string)
                 try await rig.record("after-\(round)", row: &row)
             }

@@ -1,6 +1,6 @@
 import Messages
 
-/// A `samples.v1` event as the laboratory reads it.
+/// A `samples.v1` event, decoded by the laboratory.
 struct HeardBatch: Sendable {
     let device: String
     let stream: String
@@ -8,12 +8,12 @@ struct HeardBatch: Sendable {
     let sequence: Int
     /// The columns of a row, `uptime` first.
     let columns: Int
-    /// Seconds to add to an uptime for wall time.
+    /// Seconds to add to an uptime to get wall time.
     let dateOffset: Double
-    /// The rows, one after the other.
+    /// The values of all rows, one after the other.
     let values: [Double]
 
-    /// Reads the frames behind the topic.
+    /// Reads the frames after the topic.
     /// - Parameters:
     ///   - body: the JSON body.
     ///   - packed: the matrix of a packed batch.

@@ -1,14 +1,13 @@
 import Messages
 
-/// The oracle of custody: what may have become of every finished file, by all that was asked and answered.
+/// The oracle for the catalog: the possible states of every finished file, given all requests and answers.
 ///
-/// A pure value. A request that was answered leaves one state of each of its files; one that was cut off leaves two:
-/// as if it had not been, and as if it had been done. What a look at disk and catalog then finds must be one of them.
+/// A pure value. An answered request leaves one state for each of its files; an interrupted one leaves two: not executed, or
+/// executed. The state later found on disk and in the catalog must be one of them.
 struct Inventory: Sendable {
-    /// What a file may be.
     struct State: Hashable, Sendable {
         var exists = true
-        /// The receipt that it is marked with.
+        /// The receipt with which the file is marked.
         var receipt: Int?
     }
 
@@ -17,25 +16,24 @@ struct Inventory: Sendable {
         var possible: Set<State> = [State()]
     }
 
-    /// Oldest first.
     private var entries: [Entry]
     private let places: [String: Int]
-    /// Whether each log that was named may have been added.
+    /// For each log named in a request, whether it may have been added.
     private var logs: [String: Set<Bool>] = [:]
-    /// What is removed by itself while the program runs.
+    /// The automatic removal while the program runs.
     private var policy: CustodyPolicy?
-    /// What would go by removals of which nobody knows how far they came, in order.
+    /// The files, in order, that interrupted removals would take; how far they came is unknown.
     private var plans: [[Int]] = []
-    /// Bytes that such removals may leave where marks changed meanwhile, so that there is no plan.
+    /// The bytes that such removals may leave if marks changed meanwhile, which makes the order unknown.
     private var floors: [Int] = []
     /// The most bytes that sessions may have beside these files: a policy counts them too.
     private let otherBytes: Int
-    /// The sessions that are gone as a whole, since none of their files was left.
+    /// The sessions that are entirely gone, since none of their files was left.
     private var goneSessions: Set<String> = []
-    /// What answers were wrong.
+    /// Wrong answers and states.
     private(set) var findings = Findings()
 
-    /// Files that nobody has asked anything of.
+    /// Files about which nothing was requested yet.
     /// - Parameter otherBytes: the most bytes that their sessions may have beside them.
     init(_ files: [CustodyFile], otherBytes: Int = 0) {
         self.otherBytes = otherBytes
@@ -43,22 +41,22 @@ struct Inventory: Sendable {
         places = Dictionary(uniqueKeysWithValues: files.enumerated().map { ($1.path, $0) })
     }
 
-    /// The files that are certainly there, oldest first.
+    /// The files that certainly exist, oldest first.
     var paths: [String] { entries.filter { $0.possible.allSatisfy(\.exists) }.map(\.file.path) }
-    /// Those of them that are certainly marked, or certainly not.
+    /// The files that certainly exist and are certainly marked, or certainly not.
     func paths(marked isMarked: Bool) -> [String] {
         entries.filter { $0.possible.allSatisfy { $0.exists && ($0.receipt != nil) == isMarked } }.map(\.file.path)
     }
-    /// Bytes of the files that may be there.
+    /// The bytes of the files that may exist.
     var totalBytes: Int { entries.filter { $0.possible.contains(where: \.exists) }.reduce(0) { $0 + $1.file.bytes } }
-    /// The logs that files are of.
+    /// The logs that have files.
     var logNames: [String] { Set(entries.map(\.file.log)).sorted() }
     /// The logs that were certainly added.
     var addedLogs: [String] { logs.filter { $0.value == [true] }.keys.sorted() }
 
-    // MARK: What was asked
+    // MARK: Requests
 
-    /// A program starts that removes files by itself, or one that does not.
+    /// Notes the start of a program, and its automatic removal, if any.
     mutating func begin(_ policy: CustodyPolicy?) {
         self.policy = policy
         guard let policy else { return }
@@ -72,7 +70,7 @@ struct Inventory: Sendable {
         }
     }
 
-    /// Takes a request, and what was answered; `nil` if the program ended before.
+    /// Notes a request and its answer; nil if the program ended before.
     mutating func take(_ request: CatalogRequest, _ answer: CatalogRequest.Answer?) {
         switch request {
         case .mark(let paths, let receipt): change(paths, to: receipt, answer)
@@ -89,7 +87,7 @@ struct Inventory: Sendable {
     }
 
     private mutating func change(_ paths: [String], to receipt: Int?, _ answer: CatalogRequest.Answer?) {
-        // Marks decide what goes first, so from now on nobody knows what a removal meanwhile will take.
+        // Marks determine the order of removal, so from now on the files of a concurrent removal are unknown.
         if let policy { loosen(policy) }
         for place in paths.compactMap({ places[$0] }) {
             let before = entries[place].possible
@@ -155,7 +153,7 @@ struct Inventory: Sendable {
         }
     }
 
-    /// What goes so that so many bytes are free; `nil` if nobody knows what there is.
+    /// The files to remove to free this many bytes; nil if the state is not certain.
     private func plan(freeing bytes: Int, marked order: [Bool], log: String? = nil) -> [Int]? {
         guard entries.allSatisfy({ $0.possible.count == 1 }) else { return nil }
         var left = bytes
@@ -177,7 +175,7 @@ struct Inventory: Sendable {
             entries[place].possible.map { State(exists: false, receipt: $0.receipt) })
     }
 
-    /// There is no plan any more for what goes by itself.
+    /// Discards the plan for automatic removal.
     private mutating func loosen(_ policy: CustodyPolicy) {
         plans = []
         floors.append(policy.total - otherBytes)
@@ -187,16 +185,16 @@ struct Inventory: Sendable {
         }
     }
 
-    // MARK: What is there
+    // MARK: Disk contents
 
-    /// Looks at the disk while no program runs: what is gone may be, and its session says so already.
+    /// Checks the disk while no program runs: missing files may be missing, and their sessions already list the removal.
     mutating func glance(_ disk: CustodyView) {
         for session in Set(entries.map(\.file.session)).subtracting(disk.sessions).subtracting(goneSessions) {
             let isLeft = entries.contains { $0.file.session == session && disk.disk[$0.file.path] != nil }
             if policy == nil || isLeft {
                 violate(\.lost, "session \(session) is gone, and no request or policy removed it")
             }
-            // What is left of a session goes only if all that went before may go for the same reason.
+            // The rest of a session is removed only if all its removed files may be removed for the same reason.
             for place in entries.indices where entries[place].file.session == session && policy?.takesPending == false {
                 expect(place, "was not uploaded, and its session is gone") { !$0.exists && $0.receipt != nil }
             }
@@ -212,7 +210,7 @@ struct Inventory: Sendable {
         }
     }
 
-    /// Holds what is there against what may be, and takes it for certain from then on.
+    /// Compares the state with the possible ones, and takes it as certain from then on.
     mutating func settle(_ view: CustodyView) {
         findings.samples += entries.count
         for session in view.unfinished { violate(\.unexplained, "session \(session) was not removed to the end") }
@@ -244,7 +242,7 @@ struct Inventory: Sendable {
         settleNames(view)
     }
 
-    /// A log has a name if it was added or has files; of one that has files, the name does not tell whether it was added.
+    /// A log has a name if it was added or has files; if it has files, the name does not show whether it was added.
     private mutating func settleNames(_ view: CustodyView) {
         let haveFiles = Set(entries.filter { $0.possible.contains(where: \.exists) }.map(\.file.log))
         for log in haveFiles.union(logs.keys).union(view.names) {
@@ -282,7 +280,7 @@ struct Inventory: Sendable {
         let possible = possible.filter { !$0.exists }
         if possible.isEmpty { violate(\.lost, "\(file.path) is gone, and no request or policy removed it") }
         if isGone(file.session, view) {
-            // Nothing is left that says whether it was marked.
+            // Nothing is left that shows whether the file was marked.
             state.receipt = possible.first?.receipt
             return
         }
@@ -324,7 +322,7 @@ struct Inventory: Sendable {
         }
     }
 
-    /// What was cut off took the first ones of its plan, and no more than it should.
+    /// An interrupted removal must have taken the first files of its plan, and no more than necessary.
     private mutating func settlePlans(_ wasGone: [Bool], _ gone: Set<Int>) {
         for plan in plans {
             let kept = plan.prefix { gone.contains($0) }.count
@@ -350,7 +348,7 @@ struct Inventory: Sendable {
         goneSessions.contains(session) && !view.sessions.contains(session)
     }
 
-    /// Notes what somebody else found in a session.
+    /// Notes a finding of another check of a session.
     mutating func note(unreadable sentence: String) { violate(\.unreadable, sentence) }
 
     private mutating func expect(_ place: Int, _ what: String, _ condition: (State) -> Bool) {

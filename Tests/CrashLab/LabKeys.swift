@@ -3,19 +3,19 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// The keys that the programs and the laboratory show each other.
+/// The keys with which the programs and the laboratory authenticate each other.
 struct LabKeys: Sendable {
-    /// What the laboratory shows where it listens, and where it gives orders: it may do no more than it needs.
+    /// The laboratory's keys for subscribing and for commands: each has only the role that it needs.
     private static let listener = "lab-listens"
     private static let commander = "lab-commands"
 
     private let directory: KeyDirectory
     private let listening: CurveKeyPair
     private let commanding: CurveKeyPair
-    /// Lets in whose key is in the directory.
+    /// Accepts keys in the directory.
     private let authenticator: Authenticator
 
-    /// Makes the keys of all programs, and of the laboratory by their roles, with the program that makes them for everybody.
+    /// Makes the keys of all programs, and the laboratory's keys by role, with the holdfast-keys program.
     init(in path: FilePath, of lab: Laboratory) async throws {
         for arguments in [
             ["make", path.string], ["add", path.string, Self.listener, "--role", "listen"],
@@ -33,20 +33,20 @@ struct LabKeys: Sendable {
         }
     }
 
-    /// The options that make a program use them.
+    /// The options that make a program use the keys.
     var options: [String] { ["--keys", directory.path.string] }
 
-    /// To listen to a program.
+    /// The security of a subscriber to a program.
     func listening(to program: String) throws -> SocketSecurity {
         .client(listening, server: try directory.publicKey(of: program))
     }
 
-    /// To give a program orders.
+    /// The security of a client that sends commands to a program.
     func commanding(_ program: String) throws -> SocketSecurity {
         .client(commanding, server: try directory.publicKey(of: program))
     }
 
-    /// To stand in for a program.
+    /// The security of a server that takes a program's place.
     func standing(in program: String) throws -> SocketSecurity {
         .server(try directory.pair(of: program), authenticator)
     }

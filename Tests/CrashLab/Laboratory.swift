@@ -4,33 +4,31 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// Where experiments are made: the programs, the library that fails calls, the directory, the seed.
+/// The environment of experiments: the programs, the fault layer, the directory, the seed.
 struct Laboratory: Sendable {
-    /// The directory of the built programs.
     let programs: FilePath
-    /// The built fault layer.
     let faultLayer: FilePath
-    /// Where sessions are recorded. What an experiment leaves here after a violation stays.
+    /// The directory for the recorded sessions. After a violation, an experiment leaves its files here.
     let directory: FilePath
     let seed: UInt64
-    /// How many crashes are wanted; other faults are tried in proportion.
+    /// The number of crashes; other faults are tried in proportion.
     let crashes: Int
-    /// How many streams are many.
+    /// The number of streams in experiments with many.
     let streams: Int
-    /// How long the soak lasts.
+    /// The duration of the soak.
     let soak: Duration
     let context: Context
     let thread: SocketThread
-    /// What programs and laboratory show each other; nil if every door is open.
+    /// The keys of programs and laboratory; nil without authentication.
     var keys: LabKeys?
 
-    /// A share of the crashes, at least so many.
+    /// A share of the crashes, but at least `minimum`.
     func share(_ part: Double, atLeast minimum: Int = 1) -> Int { max(minimum, Int(Double(crashes) * part)) }
 
-    /// Random numbers of an experiment's own.
+    /// An experiment's own random numbers.
     func random(for name: String) -> SplitMix { SplitMix(seed: seed, for: name) }
 
-    /// Runs the experiments, so many at once, and tells how each went.
+    /// Runs experiments, `atOnce` at a time, and reports how each went.
     func run(_ experiments: [any Experiment], atOnce: Int) async -> Outcome {
         let rows = await withTaskGroup(of: (number: Int, row: Row).self) { tasks in
             var rows: [Int: Row] = [:]
@@ -66,7 +64,7 @@ struct Laboratory: Sendable {
         return row
     }
 
-    /// Lends a directory of its own. It stays where an error is thrown or the row has new violations afterwards.
+    /// Lends a new directory. It is kept if an error is thrown or the row has new violations afterwards.
     func withDirectory(
         _ name: String, row: inout Row, _ body: (FilePath, inout Row) async throws -> Void
     ) async throws {
@@ -86,14 +84,12 @@ struct Laboratory: Sendable {
         }
     }
 
-    /// Asks a program.
     func client(of program: String, at endpoint: String) throws -> RequestClient {
         var options = SocketOptions()
         if let keys { options.security = try keys.commanding(program) }
         return try RequestClient(context: context, thread: thread, endpoint: endpoint, options: options)
     }
 
-    /// Runs a program to its end.
     func output(of program: String, _ arguments: [String]) async throws -> (end: ProgramEnd, text: String) {
         try await ProgramUnderTest.run(executable: programs.appending(program), arguments: arguments) { program in
             let end = try await program.end(within: .seconds(60))

@@ -1,24 +1,24 @@
-/// The oracle's judgement of one log: each sample that was published in the session once, in order, with its values,
-/// or named by a gap.
+/// The oracle for one log: each sample published during the session must be there once, in order, with its values, or covered by
+/// a gap.
 ///
-/// A pure value. Samples carry no number in a log; the uptime says which one of the publisher's it is.
+/// A pure value. Samples have no number in a log; the uptime identifies them.
 struct LogCheck {
     private let expectation: SessionExpectation
     private let history: StreamHistory
     private let log: String
     private(set) var findings = Findings()
 
-    /// The samples of each epoch that were met, as runs in their order.
+    /// The samples found of each epoch, as runs in their order.
     private var present: [[Range<Int>]]
     private var gaps: [(epoch: Int, from: Int, count: Int)] = []
-    /// The epoch of the last sample or gap, and what comes next in it.
+    /// The epoch of the last sample or gap, and the next number in it.
     private var epoch = 0
     private var next: Int?
-    /// Where the next sample is, by a marker that says so.
+    /// The place of the next sample, if a marker announced it.
     private var announced: (epoch: Int, sequence: Int)?
-    /// Whether the log has such markers: then each sample that does not follow on needs one.
+    /// Whether the log has such markers: then each sample that does not follow its predecessor needs one.
     private let hasPlaces: Bool
-    /// `uptime` less `timestamp`, which is the same throughout an epoch.
+    /// `uptime` less `timestamp`, which is constant throughout an epoch.
     private var origins: [Double?]
 
     /// Checks the records of all files of a log, in order.
@@ -49,7 +49,7 @@ struct LogCheck {
     private mutating func take(_ record: LogRecord, at index: Int) {
         guard let (epoch, sequence) = locate(record.uptime) else {
             if skipsIntoHole(record.uptime) {
-                // Neither it nor what follows it is known.
+                // The position is unknown now.
                 next = nil
             } else {
                 findings.violate("\(log): record \(index) is not a sample that was published: \(record)")
@@ -88,7 +88,7 @@ struct LogCheck {
         next = sequence + 1
     }
 
-    /// Takes a marker that says which sample comes next.
+    /// Takes a marker that announces the next sample.
     private mutating func takePlace(_ record: LogRecord, at index: Int) {
         guard let epoch = history.epochs.firstIndex(where: { $0.epoch == record.epoch }), let from = record.from else {
             findings.violate("\(log): record \(index) names a place that no publisher has: \(record)")
@@ -97,7 +97,7 @@ struct LogCheck {
         announced = (epoch, from)
     }
 
-    /// Holds a sample's place against what the markers before it say.
+    /// Compares a sample's place with the markers before it.
     private mutating func checkPlace(_ epoch: Int, _ sequence: Int, at index: Int) {
         defer { announced = nil }
         if let announced {
@@ -176,8 +176,8 @@ struct LogCheck {
         next = from + count
     }
 
-    /// Which samples of an epoch must be there if nothing was lost: those of the session's time, and whatever lies
-    /// between two that are there.
+    /// The samples of an epoch that must be there if nothing was lost: those of the session's time, and all between two that are
+    /// there.
     private func required(of index: Int) -> Range<Int> {
         let epoch = history.epochs[index]
         let end = epoch.next(at: expectation.stopAsked.monotonic)
@@ -185,7 +185,7 @@ struct LogCheck {
         var start = 0
         if !isBegun || (epoch.arrivals.first?.at ?? 0) <= expectation.startAnswered.monotonic {
             start = epoch.next(at: expectation.startAnswered.monotonic)
-            // The laboratory may have heard late of what was published before the answer.
+            // The laboratory may have heard late of samples published before the answer.
             while start < epoch.next, !epoch.isKnown(start) || epoch.date(start) < expectation.startAnswered.wall + 0.02
             {
                 start += 1
@@ -193,7 +193,7 @@ struct LogCheck {
         }
         guard let first = present[index].map(\.lowerBound).min(), let last = present[index].map(\.upperBound).max()
         else { return start..<max(start, end) }
-        // A session that failed before its start was answered has an end before its beginning.
+        // The end of a session that failed before its start was answered precedes its beginning.
         return (start < end ? min(start, first) : first)..<max(end, last)
     }
 
@@ -219,7 +219,7 @@ struct LogCheck {
         }
     }
 
-    /// Judges a run of samples that are not there.
+    /// Judges a run of missing samples.
     private mutating func judge(_ range: Range<Int>, of index: Int, _ epoch: StreamHistory.Epoch) {
         let lost = range.filter { sequence in
             epoch.isKnown(sequence) && expectation.presence(at: epoch.date(sequence), in: history.name) == .present

@@ -3,7 +3,7 @@ struct LogRecord: Hashable, Sendable {
     var uptime: Double
     var timestamp: Double
     var stepPath: String
-    /// The stream's name; samples alone have it.
+    /// The stream's name; nil for markers.
     var sensorType: String?
     /// A sample's columns after `uptime`.
     var values: [Double] = []

@@ -1,11 +1,10 @@
-/// Reads the records of log files, with code of the laboratory's own.
+/// Reads the records of log files with the laboratory's own code.
 enum LogText {
-    /// What is wrong with a file.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// The columns that are no fields of a sample.
+    /// The columns that are not fields of a sample.
     private static let own: Set<String> = [
         "uptime", "timestamp", "stepPath", "sensorType", "timestampDate", "marker", "epoch", "from", "count", "reason",
         "device", "unit", "rate", "types",
@@ -65,7 +64,7 @@ enum LogText {
         return known == 3 && (record.sensorType == nil) != (record.marker == nil) ? record : nil
     }
 
-    /// Numbers that JSON can't express are words.
+    /// Numbers that JSON can't express are written as words.
     private static func number(_ value: StrictJSON) -> Double? {
         switch value {
         case .number(let number): number
@@ -115,7 +114,7 @@ enum LogText {
         return records
     }
 
-    /// Rows by RFC 4180; the last needs no line end.
+    /// Rows by RFC 4180; the last row needs no line end.
     private static func rows(_ bytes: [UInt8], delimiter: UInt8) throws(Fault) -> [[String]] {
         var rows: [[String]] = []
         var row: [String] = []

@@ -1,4 +1,4 @@
-/// Batches get lost on their way to the recorder.
+/// Batches are lost on their way to the recorder.
 struct LostBatches: Experiment {
     let part: Double
 

@@ -4,7 +4,7 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// A session's directory is removed under the recorder, or can't be written to any more.
+/// A session's directory is removed under the recorder, or becomes read-only.
 struct LostDirectory: Experiment {
     let name = "lost-directory"
     let fault = "a session's directory removed, or made read-only"
@@ -21,7 +21,7 @@ struct LostDirectory: Experiment {
             row.tries += 1
             rig.data = rig.directory.appending("read-only")
             if geteuid() == 0 {
-                // Nothing is read-only to root, so each call of the session's is refused, once a file is gone.
+                // Root can write to read-only files, so instead every call on the session's files fails once a file is removed.
                 let heal = rig.directory.appending("heal")
                 try Data().write(to: URL(filePath: heal.string))
                 var layer = FaultLayer(
@@ -43,7 +43,7 @@ struct LostDirectory: Experiment {
         }
     }
 
-    /// Records until something happens to the directory; then the session fails, and another one works.
+    /// Records until something happens to the directory; that session fails, and another one works.
     private func fails(_ rig: Rig, _ row: inout Row, _ happening: () throws -> Void) async throws {
         let watch = try await EventWatch(rig)
         try await rig.start("lost", SessionPlan(streams: ["phone/", "left-wrist/gyro"], maximumFileSize: 20_000))

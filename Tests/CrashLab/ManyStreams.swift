@@ -2,8 +2,8 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// Hundreds of streams at once, while recorder and publisher are killed: at any moment, while the recorder recovers, and at a
-/// file call of a checkpoint, which syncs every stream's file. At the end the recorder hears nothing for a while.
+/// Hundreds of streams, while recorder and publisher are killed: at any moment, while the recorder recovers, and at a file call
+/// of a checkpoint, which syncs every stream's file. At the end the recorder hears nothing for a while.
 struct ManyStreams: Experiment {
     let part: Double
 
@@ -12,7 +12,7 @@ struct ManyStreams: Experiment {
 
     private enum Kill: CaseIterable { case recorder, recovery, checkpoint, publisher }
 
-    /// Longer than from one checkpoint to the next.
+    /// Longer than the interval between checkpoints.
     private static let checkpointLimit = Duration.seconds(30)
 
     func run(in lab: Laboratory, row: inout Row) async throws {
@@ -57,7 +57,7 @@ struct ManyStreams: Experiment {
                 case .checkpoint:
                     row.tries += 2
                     try await rig.killRecorder()
-                    // Files of this session are synced by checkpoints alone: they are not rotated.
+                    // Only checkpoints sync this session's files: they are not rotated.
                     let call = Int.random(in: 1...lab.streams / 2, using: &random)
                     var layer = FaultLayer(
                         library: lab.faultLayer, root: rig.data,

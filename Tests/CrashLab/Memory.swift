@@ -1,9 +1,9 @@
 import FoundationEssentials
 import TestSupport
 
-/// How much memory a program has, as the kernel says.
+/// A program's memory, read from the kernel.
 enum Memory {
-    /// The most that it had resident, in bytes; 0 where it has ended.
+    /// The peak of resident memory, in bytes; 0 if the program has ended.
     static func peak(of program: ProgramUnderTest) throws -> Int {
         guard let process = program.processIdentifier,
             let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),

@@ -1,7 +1,7 @@
 import Synchronization
 import TestSupport
 
-/// Scrapes the metrics of programs each second, as Prometheus would, and keeps how much memory they have.
+/// Scrapes the metrics of programs each second, as Prometheus would, and keeps their memory sizes.
 final class MemoryWatch: Sendable {
     /// A program's memory at one moment of its life.
     private struct Point {
@@ -11,18 +11,19 @@ final class MemoryWatch: Sendable {
     }
 
     private struct State {
-        /// By program, one list for each of its lives.
+        /// The points of each life, by program.
         var lives: [String: [(start: Double, points: [Point])]] = [:]
         var scrapes = 0
     }
 
-    /// How the memory of a program went.
+    /// The memory of a program over its lives.
     struct Summary {
-        /// The most that it had, in bytes.
+        /// The largest size, in bytes.
         var peak = 0.0
-        /// The median over its lives of how fast it grew after the warm-up, in bytes a second; nil if none was long enough.
+        /// The median over the program's lives of its growth after the warm-up, in bytes per second; nil if no life was long
+        /// enough.
         var growth: Double?
-        /// The most that it had in the first and in the last life that was long enough.
+        /// The peaks of the first and of the last life that was long enough, in bytes.
         var first: Double?
         var last: Double?
     }
@@ -32,14 +33,14 @@ final class MemoryWatch: Sendable {
 
     init(ports: [String: UInt16]) { self.ports = ports }
 
-    /// How many pages were read.
+    /// The number of scraped pages.
     var scrapes: Int { state.withLock(\.scrapes) }
 
     /// Watches until the task is cancelled.
     func run() async throws {
         while true {
             for (name, port) in ports {
-                // One that was killed is not there.
+                // A killed program does not answer.
                 guard let page = try? await WebClient.answer("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", port: port),
                     let bytes = Self.value("process_resident_memory_bytes", in: page),
                     let start = Self.value("process_start_time_seconds", in: page)
@@ -56,7 +57,7 @@ final class MemoryWatch: Sendable {
         }
     }
 
-    /// How a program's memory went.
+    /// Summarizes a program's memory.
     /// - Parameter warmUp: seconds of each life that do not count.
     func summary(of name: String, warmUp: Double) -> Summary {
         let lives = state.withLock { $0.lives[name] ?? [] }
@@ -69,7 +70,7 @@ final class MemoryWatch: Sendable {
         return summary
     }
 
-    /// The slope of the line through these points that is nearest to them, by least squares.
+    /// The slope of the least-squares line through these points.
     private static func slope(_ points: [Point]) -> Double {
         let count = Double(points.count)
         let age = points.reduce(0) { $0 + $1.age } / count

@@ -3,21 +3,21 @@ import Glibc
 import SystemPackage
 import TestSupport
 
-/// What a device on the wrist of somebody who walks measures, as a recording that can be replayed without end: an
-/// acceleration in g and a rotation in radians a second, six numbers, no two rows of any two devices the same.
+/// A synthetic measurement of a device on the wrist of a person who walks, as a recording that can be replayed endlessly: an
+/// acceleration in g and a rotation in radians per second, six numbers, with no two equal rows on any two devices.
 struct MovingDevice {
-    /// Samples a second.
+    /// Samples per second.
     static let rate = 100
-    /// Steps a second.
+    /// Steps per second.
     static let cadence = 2.0
-    /// Whole strides, so that the end goes over into the beginning.
+    /// Whole strides, so that the recording repeats seamlessly.
     private static let seconds = 20
 
     private let random: SplitMix
 
     init(_ name: String, seed: UInt64) { random = SplitMix(seed: seed, for: name) }
 
-    /// Writes it as a table.
+    /// Writes the recording as a table.
     func write(to path: FilePath) throws {
         var random = random
         var text = "x,y,z,rotationX,rotationY,rotationZ\n"

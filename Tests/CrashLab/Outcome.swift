@@ -1,17 +1,16 @@
 import FoundationEssentials
 import SystemPackage
 
-/// What came of a run of the laboratory, as a table for people and as JSON.
+/// The results of a laboratory run, as a table for people and as JSON.
 struct Outcome: Encodable, Sendable {
-    /// What repeats the run's choices.
+    /// The seed that repeats the run's choices.
     let seed: UInt64
-    /// About how many times programs were killed.
+    /// The approximate number of kills.
     let crashes: Int
     var rows: [Row] = []
 
     var isClean: Bool { rows.allSatisfy(\.violations.isEmpty) }
 
-    /// The table.
     var table: String {
         let header = ["fault", "tries", "samples", "lost", "duplicated", "unexplained", "do not parse", "recovery, ms"]
         let lines = rows.map { row -> [String] in
@@ -26,7 +25,7 @@ struct Outcome: Encodable, Sendable {
         return (text + notes).joined(separator: "\n") + "\n"
     }
 
-    /// Writes it to a file as JSON.
+    /// Writes the results to a file as JSON.
     func write(to path: FilePath) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

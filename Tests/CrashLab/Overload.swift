@@ -3,11 +3,11 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// A publisher at twice what the recorder can store, then at less than half: nothing is lost, memory stays within its bound,
-/// and the logs catch up.
+/// A publisher at twice what the recorder can store, then at less than half: nothing is lost, memory stays within its bound, and
+/// the logs catch up.
 ///
-/// The disk is what is slow: all writes together take as long as on one of `slowRate` bytes a second. Each sample is written
-/// twice, to the write-ahead log and to its file.
+/// The disk is the bottleneck: all writes together take as long as on one with `slowRate` bytes per second. Each sample is
+/// written twice, to the write-ahead log and to its file.
 struct Overload: Experiment {
     let name = "overload"
     let fault = "a publisher at twice what the recorder can store, then at half"
@@ -20,7 +20,7 @@ struct Overload: Experiment {
         ]
     }
 
-    /// What may wait in the recorder, for the disk and for samples in front, and as much again for what is under way.
+    /// The bytes that may wait in the recorder, for the disk and for earlier samples, and as much again for data being processed.
     private static let memoryLimit = 512 << 20
     /// How soon the logs must have everything once the disk is fast.
     private static let limit = Duration.seconds(60)
@@ -62,7 +62,7 @@ struct Overload: Experiment {
         }
     }
 
-    /// What the recorder writes for these streams on a disk that keeps up.
+    /// The bytes per second that the recorder writes for these streams on a disk that keeps up.
     private func bytesPerSecond(
         _ streams: [StreamPlan], in lab: Laboratory, row: inout Row
     ) async throws -> Int {

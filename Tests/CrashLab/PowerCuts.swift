@@ -4,12 +4,11 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// The power is cut at random moments: of the recorder's writes only what was synced is sure to be left.
+/// The power is cut at random moments: only the recorder's synced writes are certain to survive.
 ///
-/// A recorder runs once with every file call written down, is killed in between and comes back, ends a session and goes
-/// on with others. From that, for many moments, what a disk could hold then is made (`DiskModel`), and `recorder recover`,
-/// or a real recorder with the publisher still there, must make of it logs in which nothing is missing that was
-/// published more than 200 ms before.
+/// A recorder runs once with every file call traced, is killed and restarted meanwhile, ends one session and continues others.
+/// For many moments of this trace, a possible state of the disk is made (`DiskModel`). From it, `recorder recover`, or a real
+/// recorder with the publisher still running, must make logs that lack nothing published more than 200 ms before the cut.
 struct PowerCuts: Experiment {
     let part: Double
     /// Whether there are many streams, or the usual ones.
@@ -20,32 +19,32 @@ struct PowerCuts: Experiment {
         "power cut" + (isWithMany ? " with many streams" : "") + ": unsynced pages gone, kept or torn"
     }
 
-    /// What a power cut may cost, in nanoseconds; more only where the machine stood still shortly before.
+    /// The loss allowed after a power cut, in nanoseconds; more only if the machine stalled shortly before.
     private static let allowedLoss: Int64 = 200_000_000
     private static let stallWindow: Int64 = 500_000_000
     private static let cutsPerRun = 50
-    /// Each of these has hundreds of files, and the last must be over before the publisher forgets what the first missed.
+    /// Each of these has hundreds of files, and the last must be over before the publisher forgets what the first one missed.
     private static let cutsPerLargeRun = 5
-    /// One of so many cuts is one after which a recorder continues.
+    /// After one in this many cuts, a recorder continues.
     private static let cutsPerContinued = 5
 
     /// The recorder's calls on one file system, over all its runs.
     private struct History {
         /// The traces of each process, in order.
         var processes: [DiskTrace] = []
-        /// When each process was killed, and when the one after it had caught up.
+        /// From each process's kill until its successor had caught up.
         var absences: [Range<Int64>] = []
 
-        /// Until when what was published must be there if the power is cut at a time.
+        /// The time until which published samples must be there if the power is cut at `time`.
         func durable(at time: Int64, allowing loss: Int64) -> Int64 {
-            // A recorder that was away has written nothing of what was published meanwhile.
+            // A recorder that was not running has written nothing published meanwhile.
             absences.reduce(time - loss) { durable, absence in
                 (absence.lowerBound - loss..<absence.upperBound).contains(durable)
                     ? absence.lowerBound - loss : durable
             }
         }
 
-        /// Calls after which to cut the power, by their number: half of them anywhere, and half where a name changed, which is
+        /// The numbers of calls after which the power is cut: half of them anywhere, and half where a name changed, which is
         /// where files end and others begin.
         func places(_ count: Int, using random: inout SplitMix) -> Set<Int> {
             let kinds = processes.flatMap { $0.records.map(\.kind) }
@@ -75,7 +74,7 @@ struct PowerCuts: Experiment {
         }
     }
 
-    /// Sessions that continue, are stepped, paused, rotated, killed, recovered and ended, with a trace of it all.
+    /// Records sessions that are stepped, paused, rotated, killed, recovered and ended, with a trace of everything.
     /// - Returns: the trace, and when each session's end was answered.
     private func record(_ rig: Rig, _ random: inout SplitMix) async throws -> (History, [String: Int64]) {
         var history = History()
@@ -94,7 +93,7 @@ struct PowerCuts: Experiment {
             var layer = FaultLayer(library: rig.lab.faultLayer, root: rig.data)
             let trace = rig.directory.appending("trace-\(process)")
             layer.trace = trace
-            // A disk that takes its time, always the same: this is about the recorder, not about the machine under it.
+            // A slow disk with a constant delay: the recorder is tested, not the machine's disk.
             layer.syncMicroseconds = Int.random(in: 500...20_000, using: &random)
             try FileManager.default.createDirectory(atPath: rig.data.string, withIntermediateDirectories: true)
             _ = try await rig.startRecorder(layer).ready()
@@ -173,7 +172,7 @@ struct PowerCuts: Experiment {
         }
     }
 
-    /// A moment at which the power is cut, and what is left then.
+    /// A moment of a power cut, and the surviving data.
     private struct Cut {
         let place: Int
         let time: Int64
@@ -181,29 +180,29 @@ struct PowerCuts: Experiment {
         let expectations: [String: SessionExpectation]
         /// When each session's end was answered.
         let ended: [String: Int64]
-        /// What was published until then must be there.
+        /// Samples published before this time must be there.
         let durable: Int64
 
-        /// How much of what is missing is not the recorder's doing: the machine stood still, or the recorder was away.
+        /// The part of the loss that is not the recorder's fault: the machine stalled, or the recorder was not running.
         var excused: Int64 { max(0, time - allowedLoss - durable) }
 
         func directory(of session: String) -> FilePath { data.appending("recordings").appending(session) }
 
-        /// Whether everything of a session must be there, for its end was answered.
+        /// Whether everything of a session must be there, because its end was answered.
         func isOver(_ session: String) -> Bool { (ended[session] ?? .max) <= time }
 
-        /// Whether a session must be there, for its start was answered long enough ago.
+        /// Whether a session must be there, because its start was answered long enough ago.
         func mustHave(_ session: String) -> Bool {
             (expectations[session]?.startAnswered.monotonic ?? .max) <= time
         }
 
-        /// What must be in a session's logs.
+        /// The expected contents of a session's logs.
         func expectation(of session: String) -> SessionExpectation? {
             guard var expectation = expectations[session] else { return nil }
             let end = durable
             guard !isOver(session) else { return expectation }
             if expectation.stopAsked.monotonic > end { expectation.stopAsked.monotonic = end }
-            // What changed just before the cut may be forgotten.
+            // A change just before the cut may be lost.
             for index in expectation.changes.indices where expectation.changes[index].answered.monotonic > end {
                 expectation.changes[index].isDoubtful = true
             }
@@ -212,7 +211,7 @@ struct PowerCuts: Experiment {
         }
     }
 
-    /// Repairs what is left with `recorder recover`.
+    /// Repairs the surviving data with `recorder recover`.
     private func recover(_ cut: Cut, _ rig: Rig, _ row: inout Row) async throws {
         for session in cut.expectations.keys.sorted() {
             let directory = cut.directory(of: session)
@@ -241,7 +240,7 @@ struct PowerCuts: Experiment {
         }
     }
 
-    /// Starts a recorder on what is left; it asks the publisher for what the cut cost.
+    /// Starts a recorder on the surviving data; it requests from the publisher what the cut lost.
     private func goOn(_ cut: Cut, _ rig: Rig, _ row: inout Row) async throws {
         let data = rig.data
         defer { rig.data = data }
@@ -259,9 +258,9 @@ struct PowerCuts: Experiment {
                 continue
             }
             _ = try await rig.ask(RecordingStop(session: session), within: .seconds(60))
-            // One that was just being made may be ended before it met a stream.
+            // A session that had just begun may end before it met a stream.
             if !cut.mustHave(session) { continue }
-            // Not cut short: the publisher has it all.
+            // Not cut short: the publisher still has everything.
             expectation.changes = cut.expectation(of: session)?.changes ?? []
             if expectation.stopAsked.monotonic > cut.time { expectation.stopAsked.monotonic = cut.time }
             check(session, in: cut.directory(of: session), expectation, cut, rig, &row)
@@ -279,9 +278,9 @@ struct PowerCuts: Experiment {
         var findings = SessionCheck.findings(in: directory, expectation: expectation, histories: histories)
         findings.violations = findings.violations.map { "cut \(cut.place): \($0)" }
         row.add(findings)
-        // What came after a stop was asked for is not missed.
+        // Samples after the request to stop are not missing.
         guard expectation.isCutOff, (cut.expectations[session]?.stopAsked.monotonic ?? 0) >= cut.time else { return }
-        // How old the oldest lost sample was, for the table.
+        // The age of the oldest lost sample, for the table.
         let files = try? SessionFiles(directory)
         for history in histories {
             guard let last = try? files?.lastUptime(of: SessionFiles.log(of: history), format: expectation.format),

@@ -3,41 +3,41 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// All five programs, one session after the other, and who is killed next.
+/// All five programs, one session after the other, and the next program to kill.
 ///
 /// Confined to the task of one experiment.
 final class Programs {
-    /// In the order in which they are killed.
+    /// The order in which the programs are killed.
     static let programs = ["recorder", "step-counter", "log-manager", "archiver", "sensor-publisher"]
 
     private static let formats = ["json", "csv", "tsv"]
     private static let limit = Duration.seconds(120)
-    /// How much of the steps may be missed, or be too many, where every walk begins anew now and then.
+    /// The share of steps that may be missing or extra, because each walk sometimes begins anew.
     private static let stepTolerance = 0.15
 
     private let rig: Rig
     private let logManager: Companion
     private let stepCounter: Companion
     private let archiver: Companion
-    /// What archives are encrypted to.
+    /// The keys to which archives are encrypted.
     private let keys: StudyKeys
-    /// Where they are brought.
+    /// The directory that receives archives.
     private let receiver: FilePath
-    /// How many bytes of finished files there may be before log-manager removes some.
+    /// The bytes of finished files above which log-manager removes some.
     private let threshold: Int
     private let start = WallTime.now
     private var kills = 0
     private var sessions = 0
     private var current = ""
-    /// Sessions that are over and not checked yet.
+    /// Finished sessions that are not checked yet.
     private var unchecked: [String] = []
     private var latencies: [SessionReport.Latency] = []
 
-    /// Sets them up beside a publisher that runs.
+    /// Sets up the programs beside a running publisher.
     /// - Parameters:
-    ///   - keys: what archives are encrypted to.
-    ///   - threshold: how many bytes of finished files there may be before log-manager removes what is uploaded.
-    ///   - options: what each program is told besides, metrics, say.
+    ///   - keys: the keys to which archives are encrypted.
+    ///   - threshold: the bytes of finished files above which log-manager removes uploaded ones.
+    ///   - options: further options of each program, metrics for example.
     init(_ rig: Rig, keys: StudyKeys, threshold: Int, options: (String) -> [String]) throws {
         self.rig = rig
         self.keys = keys
@@ -60,17 +60,17 @@ final class Programs {
         rig.recorderOptions = ["--log-manager", logManager.reply] + options("recorder")
     }
 
-    /// Those beside publisher and recorder.
+    /// The programs beside publisher and recorder.
     var companions: [Companion] { [logManager, stepCounter, archiver] }
 
-    /// Starts all but the publisher, which runs.
+    /// Starts all programs but the publisher, which is running.
     func start() async throws {
         for companion in companions { try await companion.start() }
         _ = try await rig.startRecorder().ready()
     }
 
-    /// Kills the next program, and starts it again after up to a second.
-    /// - Returns: how long it took from then until the logs had all that was published.
+    /// Kills the next program, and restarts it after up to a second.
+    /// - Returns: the time from the restart until the logs had everything published.
     func killNext(using random: inout SplitMix) async throws -> Duration {
         let program = Self.programs[kills % Self.programs.count]
         kills += 1
@@ -100,7 +100,7 @@ final class Programs {
         return recovery
     }
 
-    /// Begins the next session, of everything.
+    /// Begins the next session, with all streams.
     func beginSession() async throws {
         current = "soak-\(sessions)"
         let devices = Set(rig.forwarder.samples.histories.map { "\($0.device)/" }).sorted()
@@ -118,7 +118,7 @@ final class Programs {
         if unchecked.count > 1 { try await checkOldest(row: &row) }
     }
 
-    /// Ends everything, and checks what is not checked yet.
+    /// Ends everything, and checks the remaining sessions.
     func end(row: inout Row) async throws {
         try await endSession()
         while !unchecked.isEmpty { try await checkOldest(row: &row) }
@@ -153,7 +153,7 @@ final class Programs {
         unchecked.append(current)
     }
 
-    /// Waits for the oldest session's archive, and holds its logs against what was published.
+    /// Waits for the oldest session's archive, and compares its logs with the published samples.
     private func checkOldest(row: inout Row) async throws {
         let session = unchecked.removeFirst()
         let start = ContinuousClock.now
@@ -170,7 +170,7 @@ final class Programs {
                 + "\(Int((ContinuousClock.now - archived) / .milliseconds(1))) ms")
     }
 
-    /// Holds the steps that were counted of each device against those that it made, as far as anybody can know them.
+    /// Compares the counted steps of each device with its actual steps, as far as they can be known.
     private func checkSteps(row: inout Row) async throws {
         var counted: [Int] = []
         for history in rig.forwarder.samples.histories {
@@ -188,7 +188,7 @@ final class Programs {
             "\(counted.min() ?? 0) to \(counted.max() ?? 0) steps of each of \(counted.count) devices counted")
     }
 
-    /// Waits until log-manager has removed what is too much, and has `recorder verify` look at what it left.
+    /// Waits until log-manager has removed the excess, and runs `recorder verify` on the rest.
     private func checkRemoval(row: inout Row) async throws {
         try await eventually("finished files are within their threshold", within: Self.limit) {
             try await logManager.ask(LogsUsage()).totalBytes <= threshold
@@ -204,8 +204,8 @@ final class Programs {
         if removed == 0 { row.violations.append("log-manager removed nothing") }
     }
 
-    /// Waits until a session's archive is at the receiver and its files are marked. An archiver that found log-manager dead
-    /// just then would try again after a minute; it is asked to do so at once.
+    /// Waits until a session's archive is at the receiver and its files are marked. An archiver that found log-manager dead would
+    /// retry after a minute; it is requested to do so at once.
     private func delivered(_ session: String) async throws {
         let deadline = ContinuousClock.now + Self.limit
         while true {

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// All that left the publishers so far: what the oracle knows. Any thread.
+/// All samples published so far: the oracle's knowledge. Any thread.
 final class PublishedSamples: Sendable {
     private let streams = Mutex<[String: StreamHistory]>([:])
 
     /// Adds a batch.
-    /// - Parameter time: when it came, on `MonotonicClock`; nil for one that was asked for again.
+    /// - Parameter time: its arrival on `MonotonicClock`; nil for a replayed batch.
     func add(_ batch: HeardBatch, at time: Int64?) {
         streams.withLock { streams in
             let name = "\(batch.device)/\(batch.stream)"
@@ -13,7 +13,7 @@ final class PublishedSamples: Sendable {
         }
     }
 
-    /// What is known now of the streams that a session asked for.
+    /// The current histories of the streams that a session requested.
     func histories(matching patterns: [String]) -> [StreamHistory] {
         streams.withLock { streams in
             streams.values.filter { stream in
@@ -22,7 +22,6 @@ final class PublishedSamples: Sendable {
         }.sorted { $0.name < $1.name }
     }
 
-    /// Everything that is known now.
     var histories: [StreamHistory] { streams.withLock { Array($0.values) } }
 
     /// The uptime of each stream's latest sample.
@@ -32,7 +31,7 @@ final class PublishedSamples: Sendable {
         }
     }
 
-    /// Samples known, over all streams.
+    /// The number of known samples, over all streams.
     var count: Int {
         streams.withLock { $0.values.reduce(0) { $0 + $1.epochs.reduce(0) { $0 + $1.next } } }
     }

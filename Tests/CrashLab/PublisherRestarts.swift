@@ -1,10 +1,10 @@
 import TestSupport
 
-/// The publisher is killed or stopped, and comes back as another epoch.
+/// The publisher is killed or stopped, and returns with another epoch.
 struct PublisherRestarts: Experiment {
     /// SIGKILL or SIGTERM.
     let signal: ProgramSignal
-    /// Of all crashes, how many are these.
+    /// The share of all crashes.
     let part: Double
 
     var name: String { signal == .kill ? "publisher-kill" : "publisher-stop" }

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The recorder hangs for seconds, and whatever does not fit into the network's buffers gets lost on its way.
+/// The recorder hangs for seconds; whatever exceeds the network's buffers is lost in transit.
 struct RecorderHang: Experiment {
     let part: Double
 

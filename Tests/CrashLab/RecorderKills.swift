@@ -6,18 +6,18 @@ import ZeroMQ
 
 /// kill -9 of the recorder, and its return to sessions that continue meanwhile.
 struct RecorderKills: Experiment {
-    /// When it is killed.
+    /// When the recorder is killed.
     enum Moment: Sendable {
-        /// At any.
+        /// At any moment.
         case anytime
-        /// While it recovers from the kill before, once or twice in a row.
+        /// While the recorder recovers from the previous kill, once or twice in a row.
         case recovery
-        /// While it carries out a request.
+        /// While the recorder carries out a request.
         case request
     }
 
     let moment: Moment
-    /// Of all crashes, how many are these.
+    /// The share of all crashes.
     let part: Double
 
     private static let killsPerRound = 20
@@ -60,7 +60,7 @@ struct RecorderKills: Experiment {
             if random.happens(0.4), let session = rig.plans.keys.sorted().randomElement(using: &random) {
                 try await rig.change(session, rig.anyChange(of: session, using: &random))
             }
-            // Right behind the return, when a second kill costs most, or later.
+            // Right after the restart, when a second kill costs most, or later.
             try await Task.sleep(for: random.happens(0.3) ? random.milliseconds(0...60) : random.milliseconds(60...900))
             if moment == .request {
                 try await killInRequest(rig, &row, &random, session: "session-\(next)")
@@ -91,7 +91,7 @@ struct RecorderKills: Experiment {
         try await rig.stopAll(row: &row)
     }
 
-    /// Starts the recorder again and waits until it has caught up.
+    /// Restarts the recorder and waits until it has caught up.
     private func comeBack(_ rig: Rig, _ row: inout Row) async throws {
         let start = ContinuousClock.now
         _ = try await rig.startRecorder().ready()
@@ -99,7 +99,7 @@ struct RecorderKills: Experiment {
         row.add(recovery: .now - start)
     }
 
-    /// Open files that do not parse right after a kill: a write that was cut short by it.
+    /// The number of open files that do not parse right after a kill, because it interrupted a write.
     private static func tornFiles(_ rig: Rig) -> Int {
         rig.plans.reduce(0) { torn, session in
             guard let files = try? SessionFiles(rig.directory(of: session.key)) else { return torn }
@@ -119,7 +119,7 @@ struct RecorderKills: Experiment {
         case change(SessionExpectation.Change.Kind)
     }
 
-    /// Asks for something and kills the recorder meanwhile; afterwards it either was done or was not.
+    /// Sends a request and kills the recorder meanwhile; afterwards the request either took effect or did not.
     private func killInRequest(
         _ rig: Rig, _ row: inout Row, _ random: inout SplitMix, session new: String
     ) async throws {

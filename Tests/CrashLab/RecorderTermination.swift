@@ -2,14 +2,14 @@ import Messages
 import TestSupport
 import ZeroMQ
 
-/// SIGTERM of the recorder under load: it ends its sessions, with everything that was published until then, and exits.
+/// SIGTERM of the recorder under load: it ends its sessions, with everything published until then, and exits.
 struct RecorderTermination: Experiment {
     let part: Double
 
     let name = "recorder-stop"
     let fault = "SIGTERM of the recorder under load, exit within 5 s"
 
-    /// What a supervisor gives it.
+    /// The time that a supervisor allows.
     private static let limit = Duration.seconds(5)
 
     func run(in lab: Laboratory, row: inout Row) async throws {

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import SystemPackage
 
-/// Records of any kind, as a recording that can be replayed without end: what must be quoted in a table, what looks like a number
-/// and is none, nested values, and nothing at all.
+/// Records of any kind, as a recording that can be replayed endlessly: values that tables must quote, texts that look like
+/// numbers, nested values, and empty ones.
 enum RecordsFile {
-    /// Rows until it begins anew.
+    /// The number of rows before the recording repeats.
     private static let count = 997
 
-    /// Writes it as NDJSON. The first row decides each field's type.
+    /// Writes the recording as NDJSON. The first row determines each field's type.
     static func write(to path: FilePath) throws {
         let labels = ["sit", "walk, slowly", "say \\\"go\\\"", "12", "Kävely", "line\\nbreak", ""]
         var text = ""

@@ -5,8 +5,8 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// A publisher, a recorder, and the laboratory between them: the forwarder that hears every sample. Both programs may
-/// end and come back, each to its own ports.
+/// A publisher, a recorder, and the laboratory between them: the forwarder that hears every sample. Both programs may end and
+/// return, each on its own ports.
 ///
 /// Confined to the task of one experiment.
 final class Rig {
@@ -14,25 +14,24 @@ final class Rig {
     let directory: FilePath
     let forwarder: Forwarder
     let stalls: StallWatch
-    /// The recorder's data directory.
     var data: FilePath
     /// The recorder's further options.
     var recorderOptions: [String] = []
     private(set) var publisher: ProgramUnderTest
     private(set) var recorder: ProgramUnderTest?
-    /// Asks the recorder that runs now.
+    /// Sends requests to the running recorder.
     private(set) var recordings: RequestClient
-    /// What each session is held against.
+    /// The expectations with which each session is compared.
     var expectations: [String: SessionExpectation] = [:]
-    /// The sessions that continue, with what was asked of each.
+    /// The running sessions, with the request for each.
     private(set) var plans: [String: SessionPlan] = [:]
     private(set) var paused: Set<String> = []
-    /// The streams of each session that are paused by themselves.
+    /// The individually paused streams of each session.
     private var pausedStreams: [String: Set<String>] = [:]
     /// The sessions whose start was answered.
     private(set) var acknowledged: Set<String> = []
 
-    /// Whether the files of a session go once it was checked and found in order.
+    /// Whether a session's files are removed after a check without findings.
     var removesChecked = true
 
     private let publisherVictim: Victim
@@ -41,7 +40,7 @@ final class Rig {
     private let ports: Ports
     private var steps = 0
     private var annotations = 0
-    /// A change that nobody answered so far.
+    /// A change that has not been answered yet.
     private var unanswered: (session: String, kind: SessionExpectation.Change.Kind, asked: Instant)?
 
     private struct Ports {
@@ -80,9 +79,9 @@ final class Rig {
         try await heard(since: 0)
     }
 
-    /// Starts a publisher and a forwarder, and ends all that runs with the body.
+    /// Starts a publisher and a forwarder, and ends all programs with the body.
     /// - Parameters:
-    ///   - name: of the experiment's directory.
+    ///   - name: the name of the experiment's directory.
     ///   - publishing: the publisher's further options.
     static func run(
         _ name: String, in lab: Laboratory, row: inout Row, streams: [StreamPlan] = StreamPlan.usual,
@@ -116,8 +115,8 @@ final class Rig {
         }
     }
 
-    /// Tries a fault again and again while the usual sessions are recorded.
-    /// - Parameter attempt: makes it once, and says from when on it counts until the logs have everything.
+    /// Tries a fault repeatedly while the usual sessions are recorded.
+    /// - Parameter attempt: makes the fault once, and returns the time from which the recovery is measured.
     static func repeating(
         _ name: String, in lab: Laboratory, row: inout Row, times: Int,
         _ attempt: (Rig, inout Row, inout SplitMix) async throws -> ContinuousClock.Instant
@@ -136,15 +135,13 @@ final class Rig {
 
     // MARK: Programs
 
-    /// Where the recorder publishes its events.
     var eventsEndpoint: String { ports.recorderPublish }
-    /// Where the recorder answers.
     var replyEndpoint: String { ports.recorderReply }
 
-    /// What publisher and recorder wrote to their logs.
+    /// The logs of publisher and recorder.
     var logs: WrittenLog { publisherVictim.log + recorderVictim.log }
 
-    /// Starts the recorder, which need not be ready when this returns.
+    /// Starts the recorder without waiting until it is ready.
     @discardableResult
     func startRecorder(_ layer: FaultLayer? = nil) async throws -> ProgramUnderTest {
         let recorder = try await recorderVictim.start(
@@ -163,13 +160,11 @@ final class Rig {
         for (index, plan) in SessionPlan.usual.enumerated() { try await start("session-\(index)", plan) }
     }
 
-    /// The recorder that runs, or ran last.
     func running() throws -> ProgramUnderTest {
         guard let recorder else { throw Violation("no recorder was started") }
         return recorder
     }
 
-    /// Ends the recorder at once.
     func killRecorder() async throws {
         let recorder = try running()
         try? recorder.send(.kill)
@@ -179,7 +174,6 @@ final class Rig {
         }
     }
 
-    /// Ends the recorder as a supervisor does.
     func terminateRecorder() async throws {
         let recorder = try running()
         try recorder.send(.terminate)
@@ -187,14 +181,13 @@ final class Rig {
         guard end == .exited(0) || end == .exited(3) else { throw Violation("the recorder \(end) at its end") }
     }
 
-    /// Ends the publisher as a supervisor does.
     func terminatePublisher() async throws {
         try publisher.send(.terminate)
         let end = try await publisher.end()
         guard end == .exited(0) else { throw Violation("the publisher \(end) at its end:\n\(publisher.standardError)") }
     }
 
-    /// Ends the publisher and starts it again: a new epoch. Waits until it is heard.
+    /// Ends and restarts the publisher, with a new epoch. Waits until the new one is heard.
     func restartPublisher(by signal: ProgramSignal) async throws {
         try publisher.send(signal)
         let end = try await publisher.end()
@@ -208,7 +201,7 @@ final class Rig {
         try await fillHoles()
     }
 
-    /// Waits until samples of every stream were heard that were taken after an uptime.
+    /// Waits until samples of every stream arrive that were taken after an uptime.
     private func heard(since uptime: Double) async throws {
         let count =
             try String(contentsOfFile: directory.appending("streams.json").string, encoding: .utf8)
@@ -219,7 +212,7 @@ final class Rig {
         try await fillHoles()
     }
 
-    /// Asks the publisher for what the laboratory itself missed: the oracle must know every sample.
+    /// Requests from the publisher the samples that the laboratory itself missed: the oracle must know every sample.
     func fillHoles() async throws {
         let client = try lab.client(of: "sensor-publisher", at: ports.publisherReply)
         for history in forwarder.samples.histories {
@@ -259,16 +252,16 @@ final class Rig {
     /// The recorder ended before it answered.
     struct Died: Error {}
 
-    /// Asks the recorder that runs now.
-    /// - Throws: `Died` as soon as it has ended.
+    /// Sends a request to the running recorder.
+    /// - Throws: `Died` as soon as the recorder has ended.
     func ask<Question: Request>(_ question: Question, within limit: Duration = .seconds(30)) async throws
         -> Question.Reply
     {
         try await Self.ask(question, of: running(), through: recordings, within: limit)
     }
 
-    /// Asks a recorder.
-    /// - Throws: `Died` as soon as it has ended.
+    /// Sends a request to a recorder.
+    /// - Throws: `Died` as soon as the recorder has ended.
     static func ask<Question: Request>(
         _ question: Question, of recorder: ProgramUnderTest, through client: RequestClient,
         within limit: Duration = .seconds(30)
@@ -287,10 +280,8 @@ final class Rig {
 
     // MARK: Sessions
 
-    /// Where a session's files are.
     func directory(of session: String) -> FilePath { data.appending("recordings").appending(session) }
 
-    /// Starts a session.
     func start(_ session: String, _ plan: SessionPlan) async throws {
         expect(session, plan, asked: .now)
         do {
@@ -303,7 +294,7 @@ final class Rig {
         }
     }
 
-    /// Expects a session that is being asked for.
+    /// Notes the expectation for a session that is being requested.
     func expect(_ session: String, _ plan: SessionPlan, asked: Instant) {
         expectations[session] = SessionExpectation(
             session: session, streams: plan.streams, format: plan.format, stepPath: "\(SessionPlan.task)/s0",
@@ -311,13 +302,13 @@ final class Rig {
         plans[session] = plan
     }
 
-    /// The recorder has said that the session continues: from now on every sample belongs to it.
+    /// Notes the recorder's answer that the session runs: from now on every sample belongs to it.
     func started(_ session: String, at answered: Instant = .now) {
         expectations[session]?.startAnswered = answered
         acknowledged.insert(session)
     }
 
-    /// The session never was.
+    /// Forgets a session that never began.
     func forget(_ session: String) {
         expectations[session] = nil
         plans[session] = nil
@@ -326,7 +317,7 @@ final class Rig {
         acknowledged.remove(session)
     }
 
-    /// Asks a recorder for a change.
+    /// Requests a change from a recorder.
     static func change(
         _ session: String, _ kind: SessionExpectation.Change.Kind, of recorder: ProgramUnderTest,
         through client: RequestClient
@@ -348,7 +339,7 @@ final class Rig {
         }
     }
 
-    /// An annotation, another step, a pause, or the end of one.
+    /// A random change: an annotation, another step, a pause, or the end of one.
     func anyChange(of session: String, using random: inout SplitMix) -> SessionExpectation.Change.Kind {
         if random.happens(0.25) {
             annotations += 1
@@ -366,7 +357,6 @@ final class Rig {
         return .step("\(SessionPlan.task)/s\(steps)")
     }
 
-    /// Changes a session.
     func change(_ session: String, _ kind: SessionExpectation.Change.Kind) async throws {
         let asked = Instant.now
         unanswered = (session, kind, asked)
@@ -375,13 +365,13 @@ final class Rig {
         changed(session, kind, asked: asked)
     }
 
-    /// Finds out, of a recorder that is back, whether a change took effect that it died of.
-    /// - Parameter wasAnswered: then it must have.
+    /// Finds out, from a restarted recorder, whether the change during which it died took effect.
+    /// - Parameter wasAnswered: whether the change was answered, so that it must have taken effect.
     func settle(
         _ session: String, _ kind: SessionExpectation.Change.Kind, asked: Instant, wasAnswered: Bool = false
     ) async throws {
         unanswered = nil
-        // Whether it is there is seen once the session is over.
+        // The annotation can be checked only after the session.
         if case .annotation = kind { return changed(session, kind, asked: asked, isDoubtful: !wasAnswered) }
         let state = try await ask(RecordingStatus(session: session))
         let isDone =
@@ -400,7 +390,7 @@ final class Rig {
         }
     }
 
-    /// Finds out, of a recorder that is back, what became of the sessions that it died with.
+    /// Finds out, from a restarted recorder, what became of the sessions during which it died.
     func settleAll() async throws {
         let list = try await ask(RecordingList()).recordings
         for session in plans.keys.sorted() {
@@ -418,7 +408,7 @@ final class Rig {
         }
     }
 
-    /// A change took effect between when it was asked and now.
+    /// Notes a change that took effect between its request and now.
     func changed(
         _ session: String, _ kind: SessionExpectation.Change.Kind, asked: Instant, isDoubtful: Bool = false
     ) {
@@ -441,14 +431,13 @@ final class Rig {
         }
     }
 
-    /// Ends a session.
     @discardableResult
     func stop(_ session: String) async throws -> RecordingResult {
         stopping(session)
         return try await ask(RecordingStop(session: session), within: .seconds(60))
     }
 
-    /// The session's end is asked for now.
+    /// Notes that the session's end is being requested.
     func stopping(_ session: String) {
         if expectations[session]?.stopAsked.monotonic == .max { expectations[session]?.stopAsked = .now }
         plans[session] = nil
@@ -463,7 +452,7 @@ final class Rig {
         expectations = [:]
     }
 
-    /// Records a session and checks it: one that comes after a failure.
+    /// Records and checks a session, usually one after a failure.
     func record(
         _ session: String, _ plan: SessionPlan = SessionPlan(streams: ["left-wrist/"]),
         for time: Duration = .milliseconds(300), row: inout Row
@@ -475,12 +464,12 @@ final class Rig {
         forget(session)
     }
 
-    /// Waits until the logs of all sessions have what was published by now.
+    /// Waits until the logs of all sessions have the samples published so far.
     func catchUp() async throws {
         let uptimes = forwarder.samples.latestUptimes
         for (session, plan) in plans where !paused.contains(session) {
             let directory = directory(of: session)
-            // Thousands of files are not listed for each stream.
+            // The directory is listed once, since it may have thousands of files.
             var files = try? SessionFiles(directory)
             for history in forwarder.samples.histories(matching: plan.streams) {
                 guard let uptime = uptimes[history.name], pausedStreams[session]?.contains(history.name) != true
@@ -503,7 +492,7 @@ final class Rig {
         }
     }
 
-    /// Holds a session that is over against what was published, and has `recorder verify` look at it.
+    /// Compares a finished session with the published samples, and runs `recorder verify` on it.
     func check(_ session: String, row: inout Row) async throws {
         guard let expectation = expectations[session] else { return }
         let findings = SessionCheck.findings(
@@ -516,7 +505,7 @@ final class Rig {
         }
     }
 
-    /// Has `recorder verify` look at a session's directory.
+    /// Runs `recorder verify` on a session's directory.
     func verify(_ directory: FilePath, isWhole: Bool, row: inout Row) async throws {
         let (end, text) = try await lab.output(of: "recorder", ["verify", directory.string])
         if end != .exited(isWhole ? 0 : 3) {

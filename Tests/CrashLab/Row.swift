@@ -1,30 +1,28 @@
-/// What came of one kind of fault: a row of the table.
+/// The results for one kind of fault: a row of the table.
 struct Row: Encodable, Sendable {
-    /// The experiment, as `--only` names it.
+    /// The experiment's name, as used by `--only`.
     let name: String
-    /// The fault.
     let fault: String
-    /// How often it was tried.
     var tries = 0
-    /// Samples in the logs that were checked.
+    /// Samples in the checked logs.
     var samples = 0
-    /// Samples that are not there, explained or not.
+    /// Missing samples, explained or not.
     var lost = 0
     /// Samples that are there more than once.
     var duplicated = 0
-    /// Samples that are missing or wrong and nothing says so.
+    /// Samples that are missing or wrong without explanation.
     var unexplained = 0
     /// Files that do not parse.
     var unreadable = 0
-    /// The longest time, in milliseconds, from the program's return until its logs had all that was published by then.
+    /// The longest time, in milliseconds, from the program's return until its logs had everything published by then.
     var longestRecovery: Double?
-    /// The oldest sample that a power cut cost, in milliseconds before the cut.
+    /// The age of the oldest sample lost by a power cut, in milliseconds before the cut.
     var longestLoss: Double?
-    /// What else was measured.
+    /// Other measurements.
     var notes: [String] = []
-    /// Why it was not tried.
+    /// The reason for which the experiment was not run.
     var notRun: String?
-    /// What went wrong, a sentence each.
+    /// The violations, a sentence each.
     var violations: [String] = []
 
     init(_ experiment: any Experiment) {
@@ -32,7 +30,7 @@ struct Row: Encodable, Sendable {
         fault = experiment.fault
     }
 
-    /// Adds what the oracle found.
+    /// Adds the oracle's findings.
     mutating func add(_ findings: Findings) {
         samples += findings.samples
         lost += findings.lost
@@ -42,7 +40,6 @@ struct Row: Encodable, Sendable {
         violations += findings.violations
     }
 
-    /// Notes how long a recovery took.
     mutating func add(recovery: Duration) {
         longestRecovery = max(longestRecovery ?? 0, (recovery / .milliseconds(1)).rounded())
     }

@@ -2,17 +2,16 @@ import FoundationEssentials
 import SystemPackage
 import TestSupport
 
-/// Whether the oracle notices: a session is recorded, is found whole, and is then spoiled in every way that the oracle
-/// is there for.
+/// A self-test of the oracle: a recorded session must be found whole, and each way of spoiling it must be noticed.
 struct SelfTest: Experiment {
     let name = "self-test"
     let fault = "sessions spoiled on purpose, found by the oracle"
 
-    /// A way to spoil the lines of a table, whose samples stand at some places.
+    /// A way to spoil a table's lines, given the positions of its samples.
     private struct Spoiling: Sendable {
         let name: String
         let spoil: @Sendable ([Substring], [Int]) -> [Substring]
-        /// What the findings must say then.
+        /// Whether the findings include the expected fault.
         let isNoticed: @Sendable (Findings) -> Bool
     }
 
@@ -43,7 +42,7 @@ struct SelfTest: Experiment {
             name: "a digit is another",
             spoil: { lines, samples in
                 var columns = lines[samples[30]].split(separator: ",", omittingEmptySubsequences: false)
-                // Not the last one: that many digits may stand for the same number.
+                // Not the last digit: with this many digits, another one may give the same number.
                 if let first = columns[4].firstIndex(where: \.isNumber) {
                     let other = columns[4][first] == "1" ? "2" : "1"
                     columns[4] = columns[4][..<first] + other + columns[4][first...].dropFirst()
@@ -122,7 +121,7 @@ struct SelfTest: Experiment {
             }
             try text.write(toFile: path, atomically: true, encoding: .utf8)
             var narrow = expectation
-            // A pause that was asked for and not made: its samples must not be there.
+            // A pause that was requested but not made: its samples must not be there.
             let asked = expectation.startAnswered.advanced(byMilliseconds: 300)
             narrow.changes = [
                 SessionExpectation.Change(kind: .pause, asked: asked, answered: asked.advanced(byMilliseconds: 10))
@@ -135,7 +134,7 @@ struct SelfTest: Experiment {
         }
     }
 
-    /// Whether a recorder that does not sync would be found out, and whether one that does is not.
+    /// Checks that a recorder that does not sync is found out, and one that does is not.
     private func checkPowerCuts(_ rig: Rig, _ row: inout Row) async throws {
         try await rig.killRecorder()
         rig.forget("spoiled")

@@ -3,8 +3,8 @@ import SystemPackage
 
 /// The oracle's judgement of a session's directory.
 enum SessionCheck {
-    /// Checks every log of a session, and what `report.json` says about them.
-    /// - Parameter histories: the streams that the session asked for.
+    /// Checks every log of a session against `report.json` and the histories.
+    /// - Parameter histories: the streams that the session requested.
     static func findings(
         in directory: FilePath, expectation: SessionExpectation, histories: [StreamHistory]
     ) -> Findings {

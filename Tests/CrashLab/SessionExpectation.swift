@@ -1,29 +1,29 @@
-/// What the laboratory asked of a session, and when: what the oracle holds its logs against.
+/// The laboratory's requests for a session, with their times: the oracle compares the session's logs with them.
 struct SessionExpectation: Sendable {
-    /// A change of what becomes of samples. It took effect somewhere between request and answer.
+    /// A change that affects samples. It took effect somewhere between request and answer.
     struct Change: Sendable {
         enum Kind: Hashable, Sendable {
             case pause, resume
-            /// Of a stream alone, whatever the session does.
+            /// Of one stream only, independently of the session's pauses.
             case pauseStream(String), resumeStream(String)
-            /// To a step path.
+            /// A move to a step path.
             case step(String)
-            /// An annotation with a label of its own.
+            /// An annotation with a unique label.
             case annotation(String)
         }
 
         let kind: Kind
         let asked: Instant
         var answered: Instant
-        /// Whether nobody knows if it took effect: its answer was lost.
+        /// Whether it is unknown if the change took effect, because its answer was lost.
         var isDoubtful = false
     }
 
-    /// Clocks are read at different places, and a batch may wait for its others.
+    /// In seconds: the programs read their clocks at different moments, and a batch may wait until it is full.
     static let tolerance = 0.1
 
     let session: String
-    /// What was asked for: `phone/accelerometer`, or `left-wrist/` for all of a device.
+    /// The requested streams: `phone/accelerometer`, or `left-wrist/` for all of a device.
     let streams: [String]
     /// `json`, `csv` or `tsv`.
     let format: String
@@ -32,18 +32,18 @@ struct SessionExpectation: Sendable {
     let startAsked: Instant
     /// From here on each sample belongs to the session.
     var startAnswered: Instant
-    /// Up to here each sample belongs to the session: the first request for the end, or less where less is promised.
+    /// Up to here each sample belongs to the session: the first request for the end, or an earlier time if less is promised.
     var stopAsked: Instant
     var changes: [Change] = []
-    /// Whether loss that is explained is not a violation.
+    /// Whether explained losses are allowed.
     var mayLose = false
-    /// Whether its last file may still be open: it was cut off.
+    /// Whether the last file may still be open because the session was interrupted.
     var isCutOff = false
 
-    /// Whether a sample of this time must not be in the log, need not, or must.
+    /// Whether a sample of this time must not be in the log, may be, or must be.
     enum Presence { case absent, either, present }
 
-    /// What is to be expected of a stream's sample that was taken at a time, in seconds since 1970.
+    /// What is expected of a stream's sample taken at a time, in seconds since 1970.
     func presence(at time: Double, in stream: String) -> Presence {
         let ofAll = presence(at: time, between: .pause, and: .resume)
         let ofOne = presence(at: time, between: .pauseStream(stream), and: .resumeStream(stream))
@@ -74,8 +74,8 @@ struct SessionExpectation: Sendable {
         return possible.contains(path)
     }
 
-    /// What is wrong with the labels of a session's annotations: each that was answered is there once, and no other is but one whose
-    /// answer was lost.
+    /// The faults in the labels of a session's annotations: each answered one must be there once, and no others except those
+    /// whose answers were lost.
     func faults(in labels: [String]) -> [String] {
         var faults: [String] = []
         var unasked = Set(labels)

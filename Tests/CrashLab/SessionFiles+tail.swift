@@ -1,7 +1,7 @@
 import SystemPackage
 
 extension SessionFiles {
-    /// The uptime of the last sample of a log, found in the ends of its files: cheap enough to ask again and again.
+    /// The uptime of a log's last sample, found in the ends of its files: cheap enough for polling.
     func lastUptime(of log: String, format: String) throws -> Double? {
         for file in (logs[log] ?? []).reversed() {
             for line in try tail(of: file.name).split(separator: UInt8(ascii: "\n")).reversed() {

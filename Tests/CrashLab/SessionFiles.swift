@@ -1,23 +1,23 @@
 import FoundationEssentials
 import SystemPackage
 
-/// A session's directory as somebody outside reads it, by the rules of its file names alone.
+/// A session's directory as read from outside, using only the rules for its file names.
 struct SessionFiles {
     /// A log's file.
     struct File: Hashable {
         let name: String
-        /// The stamp and the number in a finished file's name; nil for the one that is being written.
+        /// The stamp and the number in a finished file's name; nil for the file being written.
         let finished: [UInt64]?
     }
 
     let directory: FilePath
-    /// The files of each log, in order; the one that is being written last.
+    /// The files of each log, in order; the file being written is last.
     let logs: [String: [File]]
-    /// Everything in the directory.
+    /// The names of all files in the directory.
     let names: [String]
 
-    /// Looks at a directory.
-    /// - Throws: where it can't be listed.
+    /// Lists a directory.
+    /// - Throws: if it can't be listed.
     init(_ directory: FilePath) throws {
         self.directory = directory
         names = try FileManager.default.contentsOfDirectory(atPath: directory.string).sorted()
@@ -35,7 +35,7 @@ struct SessionFiles {
         }
     }
 
-    /// The log of a stream.
+    /// The name of a stream's log.
     static func log(of history: StreamHistory) -> String { "\(history.device)_\(history.stream)" }
 
     func bytes(_ name: String) throws -> [UInt8] {

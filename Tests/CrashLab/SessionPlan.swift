@@ -1,6 +1,6 @@
 import Messages
 
-/// A session that the laboratory has recorded.
+/// A session that the laboratory requests.
 struct SessionPlan: Sendable {
     let streams: [String]
     var format = "json"
@@ -8,11 +8,11 @@ struct SessionPlan: Sendable {
     var maximumFileSize: Int?
     var maximumFileAge: Double?
 
-    /// What the step path begins with.
+    /// The beginning of the step path.
     static let task = "Lab"
 
-    /// Four at once, with all that a recorder can be asked: every format, whole devices and single streams, rotation
-    /// by size and by age.
+    /// Four concurrent sessions that cover all requests: every format, whole devices and single streams, rotation by size and by
+    /// age.
     static let usual = [
         SessionPlan(streams: ["phone/"], maximumFileSize: 30_000),
         SessionPlan(streams: ["phone/accelerometer", "phone/events", "left-wrist/"], format: "csv", maximumFileAge: 3),
@@ -20,7 +20,7 @@ struct SessionPlan: Sendable {
         SessionPlan(streams: ["left-wrist/gyro"], root: "dictionary", maximumFileSize: 50_000),
     ]
 
-    /// Sessions that together have all of `StreamPlan.many`, in two formats, and some of them twice.
+    /// Sessions that together have all of `StreamPlan.many`, some of them twice, in two formats.
     static func many(_ count: Int) -> [SessionPlan] {
         func wearers(_ remainder: Int) -> [String] {
             (0..<(count + 9) / 10).filter { $0 % 2 == remainder }.map { "\(StreamPlan.wearer($0))/" }

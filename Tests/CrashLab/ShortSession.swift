@@ -1,11 +1,11 @@
 import SystemPackage
 import TestSupport
 
-/// A short session with all that makes a recorder touch its files: steps, a pause, rotation, the end.
+/// A short session with everything that makes a recorder touch its files: steps, a pause, rotation, the end.
 enum ShortSession {
     static let plan = SessionPlan(streams: ["phone/", "left-wrist/gyro"], maximumFileSize: 10_000)
 
-    /// Records it. About 0.8 s.
+    /// Records the session, in about 0.8 s.
     static func record(_ session: String, with rig: Rig) async throws {
         try await rig.start(session, plan)
         try await Task.sleep(for: .milliseconds(250))
@@ -18,12 +18,12 @@ enum ShortSession {
         try await rig.stop(session)
     }
 
-    /// How often a recorder makes each kind of call for it.
+    /// How often a recorder makes each kind of call for the session.
     static func calls(of rig: Rig, with layer: FaultLayer) async throws -> [FaultLayer.Call: Int] {
         try await trace(of: rig, with: layer).counts
     }
 
-    /// The calls that a recorder makes for it.
+    /// The calls that a recorder makes for the session.
     static func trace(of rig: Rig, with layer: FaultLayer) async throws -> DiskTrace {
         var layer = layer
         let trace = rig.directory.appending("trace")

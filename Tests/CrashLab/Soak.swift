@@ -3,9 +3,9 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// Everything at once for a long time: 50 devices with six numbers a hundred times a second, all five programs behind locked
-/// doors, steps, encrypted archives, removal of what is uploaded, metrics that are read each second, logs of objects, one session
-/// after the other; and every 20 s the next program is killed.
+/// Everything at once for a long time: 50 devices with six numbers a hundred times per second, all five programs with
+/// authentication, steps, encrypted archives, removal of uploaded files, metrics read each second, JSON logs, one session after
+/// the other; and every 20 s the next program is killed.
 struct Soak: Experiment {
     let name = "soak"
     let fault = "kill -9 of one program after the other under load, with everything on"
@@ -13,15 +13,15 @@ struct Soak: Experiment {
     private static let devices = 50
     private static let longestInterval = Duration.seconds(20)
     private static let longestSession = Duration.seconds(60)
-    /// Seconds of a program's life until it has all that it keeps: the publisher keeps 30 s for replay.
+    /// Seconds of a program's life until its buffers are full: the publisher keeps 30 s for replay.
     private static let warmUp = 40.0
-    /// How much a program may grow after that: 10 MB in 100 s, the life that each has between kills.
+    /// The growth allowed after that, in bytes per second: 10 MB in 100 s, the life of each program between kills.
     private static let largestGrowth = 100e3
 
-    /// What log-manager lets lie: more than the sessions that are not checked yet, in bytes for each second of one.
+    /// The bytes that log-manager keeps for each second of a session: more than the unchecked sessions need.
     private static let keptRate = 3_000_000
 
-    /// A stream of six numbers of each device, packed or as text.
+    /// One stream of six numbers for each device, packed or as text.
     private static func streams(in directory: FilePath, seed: UInt64) throws -> [StreamPlan] {
         try (0..<devices).map { number in
             let device = "device-\(number)"

@@ -3,20 +3,20 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// The write-ahead log of a recorder that was killed is torn, shortened, has a bit that is another, or is gone. The recorder
-/// starts all the same, says so where that can be known, trusts nothing of it, and fetches from the publisher what it lacks.
+/// The write-ahead log of a killed recorder is torn or shortened, has a flipped bit, or is gone. The recorder starts all the
+/// same, reports the damage if it can be known, uses none of it, and fetches what it lacks from the publisher.
 struct SpoiledLog: Experiment {
     let part: Double
 
     let name = "spoiled-log"
     let fault = "the write-ahead log of a killed recorder torn, cut, flipped or gone"
 
-    /// What is done to the log's last file.
+    /// The way in which the log's last file is spoiled.
     private enum Spoiling: CustomStringConvertible {
         case cut(Int)
         case flip(byte: Int, bit: Int)
         case zeros(Range<Int>)
-        /// What a write leaves that was not finished: it is not damage.
+        /// The result of an unfinished write, which is not damage.
         case torn(Int)
         case gone
 
@@ -58,7 +58,7 @@ struct SpoiledLog: Experiment {
         row.notes.append("\(said) of \(row.tries) could be known, and were said")
     }
 
-    /// - Returns: whether the recorder could know.
+    /// - Returns: whether the recorder could notice the damage.
     private func attempt(
         _ number: Int, _ rig: Rig, _ row: inout Row, _ random: inout SplitMix
     ) async throws -> Bool {
@@ -81,7 +81,7 @@ struct SpoiledLog: Experiment {
             default: .cut(lastBlock.lowerBound)
             }
         let place = "the write-ahead log \(spoiling), of \(segment.blocks.count) blocks and \(count) bytes"
-        // A block behind it says that what was spoiled had been durable; so does session.json, by its place in the log.
+        // A later block shows that the spoiled part had been durable; so does session.json, by its position in the log.
         let recorded = try rig.plans.keys.compactMap { session in
             try SessionFiles(rig.directory(of: session)).json("session.json")["logPosition"]?["recorded"]?.integer
         }.min().map { $0 - segment.position }
@@ -89,12 +89,12 @@ struct SpoiledLog: Experiment {
         switch spoiling {
         case .flip(let byte, _): isKnowable = byte < lastBlock.lowerBound
         case .zeros(let range):
-            // The last block stays, and what was in front of it is another.
+            // The last block stays, and a block before it is changed.
             isKnowable =
                 range.upperBound <= lastBlock.lowerBound && segment.bytes[range].contains { $0 != 0 }
         case .cut(let length): isKnowable = length < recorded ?? 0
         case .torn: isKnowable = false
-        // Files are completed by replay then, and nothing of them is wrong.
+        // The files are then completed by replay, and nothing in them is wrong.
         case .gone: isKnowable = false
         }
         let path = WriteAheadFiles.directory(beside: rig.data.appending("recordings")).appending(segment.name)
@@ -138,7 +138,7 @@ struct SpoiledLog: Experiment {
             if isKnowable, !isNoted {
                 row.violations.append("session.json of \(session) does not name the write-ahead log: \(failures)")
             }
-            // The publisher has kept it all: nothing may be lost, and nothing may be there twice.
+            // The publisher has kept everything: no sample may be missing or duplicated.
             row.add(
                 SessionCheck.findings(
                     in: directory, expectation: expectation,

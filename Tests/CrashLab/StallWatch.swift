@@ -1,10 +1,10 @@
 import Synchronization
 import ZeroMQ
 
-/// Notices when the machine stands still: what the programs then do late is not their fault.
+/// Detects stalls of the machine: late actions of the programs are then not their fault.
 final class StallWatch: Sendable {
     private static let beat = Duration.milliseconds(10)
-    /// Less is how schedulers are, and what the recorder's promise has room for.
+    /// Shorter delays are normal for schedulers, and within the recorder's promise.
     private static let shortest: Int64 = 20_000_000
 
     private let stalls = Mutex<[Range<Int64>]>([])
@@ -19,8 +19,8 @@ final class StallWatch: Sendable {
         }
     }
 
-    /// How long the machine stood still within a time, in nanoseconds of `MonotonicClock`.
-    /// - Parameter others: when it stood still as others noticed it. What both noticed counts once.
+    /// How long the machine stalled within a time, in nanoseconds of `MonotonicClock`.
+    /// - Parameter others: stalls detected by other means. Overlaps count once.
     func length(within time: Range<Int64>, and others: [Range<Int64>] = []) -> Int64 {
         let all = (stalls.withLock { $0 } + others).map { $0.clamped(to: time) }.sorted {
             $0.lowerBound < $1.lowerBound

@@ -11,12 +11,11 @@ struct StreamHistory: Sendable {
         let epoch: String
         /// The columns of a row, `uptime` first.
         let columns: Int
-        /// Seconds to add to an uptime for wall time, by the first clock reading.
+        /// Seconds to add to an uptime to get wall time, by the first clock reading.
         let dateOffset: Double
-        /// The rows from sequence 0 on. One that the laboratory missed has NaN as its uptime.
+        /// The rows from sequence 0 on. A row that the laboratory missed has NaN as its uptime.
         private(set) var rows: [Double] = []
-        /// How far the publisher had come by when: `next` is one past the last sample that had left by `at`
-        /// (nanoseconds of `MonotonicClock`).
+        /// The publisher's progress: `next` is one past the last sample that had left by `at` (nanoseconds of `MonotonicClock`).
         private(set) var arrivals: [(next: Int, at: Int64)] = []
 
         init(epoch: String, columns: Int, dateOffset: Double) {
@@ -54,7 +53,7 @@ struct StreamHistory: Sendable {
             return range.lowerBound == 0 ? 0 : arrivals[range.lowerBound - 1].next
         }
 
-        /// When a sample had left at the latest.
+        /// The latest time at which a sample had left.
         func arrival(of sequence: Int) -> Int64? { arrivals.first { $0.next > sequence }?.at }
 
         /// The runs of samples that the laboratory missed.
@@ -75,7 +74,7 @@ struct StreamHistory: Sendable {
             var range = 0..<next
             while !range.isEmpty {
                 let middle = range.lowerBound + range.count / 2
-                // A hole's neighbour to the right says on which side of it to look.
+                // The right neighbour of a hole determines on which side of it to search.
                 var probe = middle
                 while probe < range.upperBound, !isKnown(probe) { probe += 1 }
                 if probe == range.upperBound {
@@ -117,7 +116,7 @@ struct StreamHistory: Sendable {
     }
 
     /// Adds a batch.
-    /// - Parameter time: when it came, on `MonotonicClock`; nil for one that was asked for again.
+    /// - Parameter time: its arrival on `MonotonicClock`; nil for a replayed batch.
     mutating func add(_ batch: HeardBatch, at time: Int64?) {
         var index = epochs.firstIndex { $0.epoch == batch.epoch }
         if index == nil {

@@ -1,21 +1,21 @@
 import SystemPackage
 
-/// A stream that the publisher makes.
+/// A stream of the publisher.
 struct StreamPlan: Sendable {
     let device: String
     let stream: String
     let rate: Int
     var batch: Int?
     var isPacked = false
-    /// What it samples; noise if nothing is said, so that no two samples are the same.
+    /// The stream's signal; nil for noise, in which no two samples are equal.
     var signal: String?
-    /// A recording that it samples in place of a signal, in g, again and again.
+    /// A recording, in g, that the stream replays repeatedly in place of a signal.
     var recording: FilePath?
-    /// Whether it has `RecordsFile`: texts, numbers, booleans, dates, nested values.
+    /// Whether the stream replays `RecordsFile`: texts, numbers, booleans, dates, nested values.
     var isOfRecords = false
 
-    /// Five streams of two devices, with all that a log can meet: packed and not, one sample a message and many, three
-    /// columns and more, records of any kind.
+    /// Five streams of two devices that cover what a log can have: packed or not, one sample per message or many, three columns
+    /// or more, records of any kind.
     static let usual = [
         StreamPlan(device: "phone", stream: "accelerometer", rate: 100, batch: 1),
         StreamPlan(device: "phone", stream: "deviceMotion", rate: 50, isPacked: true),
@@ -24,13 +24,13 @@ struct StreamPlan: Sendable {
         StreamPlan(device: "phone", stream: "events", rate: 100, batch: 5, isOfRecords: true),
     ]
 
-    /// More than a person wears: for what must hold under load.
+    /// A higher load than a person's devices produce, for tests under load.
     static let heavy = [
         StreamPlan(device: "phone", stream: "accelerometer", rate: 20_000, batch: 100, isPacked: true),
         StreamPlan(device: "left-wrist", stream: "accelerometer", rate: 5_000, batch: 20),
     ]
 
-    /// As many as are asked for, ten of each wearer's: five messages a second of ten samples, half of them packed.
+    /// `count` streams, ten for each wearer: five messages per second of ten samples, half of them packed.
     static func many(_ count: Int) -> [StreamPlan] {
         (0..<count).map { index in
             StreamPlan(
@@ -39,11 +39,11 @@ struct StreamPlan: Sendable {
         }
     }
 
-    /// A device of `many`.
+    /// The name of a device of `many`.
     static func wearer(_ number: Int) -> String { "wearer-\(number)" }
 
     /// The publisher's configuration file.
-    /// - Parameter records: what streams of records replay.
+    /// - Parameter records: the file replayed by streams of records.
     static func configuration(_ streams: [StreamPlan], records: FilePath? = nil, seed: UInt64) -> String {
         let sections = streams.enumerated().map { index, stream in
             let batch = stream.batch.map { ",\"batch\":\($0)" } ?? ""

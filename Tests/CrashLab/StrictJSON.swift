@@ -1,14 +1,14 @@
-/// A JSON value, read by a parser of the laboratory's own: what the programs write must be valid for readers that
-/// share no code with them.
+/// A JSON value, read by the laboratory's own parser: the programs' output must be valid for readers that share no code with
+/// them.
 ///
-/// RFC 8259 to the letter: no comments, no trailing commas, no leading zeros, nothing behind the value.
+/// Strictly RFC 8259: no comments, no trailing commas, no leading zeros, nothing after the value.
 enum StrictJSON: Hashable, Sendable {
     case null
     case bool(Bool)
     case number(Double)
     case string(String)
     case array([StrictJSON])
-    /// The members in their order; a key twice is an error.
+    /// The members in their order; a repeated key is an error.
     case object([Member])
 
     struct Member: Hashable, Sendable {
@@ -16,7 +16,7 @@ enum StrictJSON: Hashable, Sendable {
         let value: StrictJSON
     }
 
-    /// Where a text stops to be JSON.
+    /// The place where a text is not valid JSON.
     struct Fault: Error, CustomStringConvertible {
         let offset: Int
         let reason: String
@@ -24,7 +24,6 @@ enum StrictJSON: Hashable, Sendable {
         var description: String { "\(reason) at byte \(offset)" }
     }
 
-    /// Reads a whole text.
     init(_ bytes: some Sequence<UInt8>) throws(Fault) {
         var parser = Parser(bytes: Array(bytes))
         parser.skipSpace()
@@ -33,7 +32,6 @@ enum StrictJSON: Hashable, Sendable {
         if parser.index < parser.bytes.count { throw parser.fault("something stands behind the value") }
     }
 
-    /// The member of an object.
     subscript(_ key: String) -> StrictJSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value

@@ -2,9 +2,9 @@ import Synchronization
 import SystemPackage
 import TestSupport
 
-/// A program that is started, killed and started again. `run` keeps it; the rest may be called meanwhile.
+/// A program that is started, killed and restarted. `run` keeps it running; the other methods may be called meanwhile.
 final class Victim: Sendable {
-    /// What a program's `--log-format` is for that.
+    /// The value of `--log-format` for JSON logs.
     static let objects = "json"
 
     private struct Start: Sendable {
@@ -20,11 +20,11 @@ final class Victim: Sendable {
 
     init(_ executable: FilePath) {
         self.executable = executable
-        // One program runs at a time, and each start is waited for.
+        // One program runs at a time, and each start is awaited.
         (orders, ordering) = AsyncStream.makeStream(of: Start.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// What it wrote to its log, where it was to write objects.
+    /// The program's log, if it was to write JSON objects.
     var log: WrittenLog { written.withLock(\.self) }
 
     /// Carries out starts until the task is cancelled, which also ends the program.
@@ -46,7 +46,7 @@ final class Victim: Sendable {
         }
     }
 
-    /// Starts the program, once the one before has ended. It need not be ready yet.
+    /// Starts the program once its predecessor has ended, without waiting until it is ready.
     func start(_ arguments: [String], environment: [String: String] = [:]) async throws -> ProgramUnderTest {
         let (started, continuation) = AsyncThrowingStream.makeStream(of: ProgramUnderTest.self)
         ordering.yield(Start(arguments: arguments, environment: environment, started: continuation))

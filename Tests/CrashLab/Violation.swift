@@ -1,4 +1,4 @@
-/// Something that must not be, if there is no point in going on.
+/// A violation after which an experiment cannot continue.
 struct Violation: Error, CustomStringConvertible {
     let description: String
 

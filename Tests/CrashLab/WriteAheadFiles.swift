@@ -1,17 +1,16 @@
 import FoundationEssentials
 import SystemPackage
 
-/// The files of a recorder's write-ahead log as somebody outside sees them.
+/// The files of a recorder's write-ahead log, as read from outside.
 struct WriteAheadFiles {
-    /// One of them.
     struct Segment {
         let name: String
         let bytes: [UInt8]
 
-        /// Its place in the log, after which it is named.
+        /// The segment's position in the log, from its name.
         var position: Int { Int(name.dropLast(4), radix: 16) ?? 0 }
 
-        /// Where its blocks stand: each says how long it is, eight bytes after its beginning.
+        /// The ranges of the segment's blocks: each block has its length at offset 8.
         var blocks: [Range<Int>] {
             var blocks: [Range<Int>] = []
             var place = 0
@@ -25,11 +24,11 @@ struct WriteAheadFiles {
         }
     }
 
-    /// In their order.
+    /// The segments in order.
     let segments: [Segment]
 
-    /// Reads those of a data directory.
-    /// - Throws: where they can't be read, or something else is there.
+    /// Reads the segments of a data directory.
+    /// - Throws: if they can't be read, or other files are there.
     init(_ data: FilePath) throws {
         let directory = Self.directory(beside: data.appending("recordings"))
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.string).sorted()
@@ -40,10 +39,10 @@ struct WriteAheadFiles {
         }
     }
 
-    /// Where they are: beside the sessions.
+    /// The log's directory, beside the sessions.
     static func directory(beside recordings: FilePath) -> FilePath { recordings.appending(".wal") }
 
-    /// Makes the log of a copy.
+    /// Writes a segment of a copied log.
     static func write(_ bytes: [UInt8], named name: String, beside recordings: FilePath) throws {
         let directory = directory(beside: recordings)
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)

@@ -1,10 +1,10 @@
-/// What a program wrote to its log, where it was to write objects, over all its lives.
+/// A program's log over all its lives, if it was to write JSON objects.
 struct WrittenLog: Sendable {
     private(set) var lines = 0
-    /// The lines that are none of this program, or not what a line must be.
+    /// The lines that do not belong to this program, or are malformed.
     private(set) var problems: [String] = []
 
-    /// Reads what a life left on standard error.
+    /// Reads what one life of the program wrote to standard error.
     mutating func take(_ text: String, of program: String) {
         for line in text.split(separator: "\n") {
             lines += 1

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CrashLab
 
-/// How the laboratory compares records of any kind.
+/// The laboratory's comparison of records of any kind.
 @Suite(.timeLimit(.minutes(5)))
 struct CellTests {
     @Test(arguments: [

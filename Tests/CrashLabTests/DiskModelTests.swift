@@ -3,12 +3,12 @@ import Testing
 
 @testable import CrashLab
 
-/// What the rules of `DiskModel` say of small cases.
+/// The rules of `DiskModel`, in small cases.
 @Suite(.timeLimit(.minutes(5)))
 struct DiskModelTests {
     private static let root = "/data"
 
-    /// A disk on which `log` was made, and its entry synced.
+    /// A disk on which `log` was created, with its entry synced or not.
     private static func disk(syncedEntries: Bool = true) -> DiskModel {
         var disk = DiskModel(root: root)
         disk.apply(record(.open, handle: 1, path: root))
@@ -38,7 +38,7 @@ struct DiskModelTests {
         disk.apply(Self.write(1, count: 10, at: 0))
         disk.apply(Self.record(.syncBegin, handle: 2, offset: 4))
         disk.apply(Self.write(2, count: 10, at: 10))
-        // The sync has not ended, so nothing of it is certain.
+        // The sync has not ended, so none of its effect is certain.
         #expect(disk.remains(.none, using: &random).files == ["log": []])
         disk.apply(Self.record(.syncEnd, handle: 2, offset: 4))
         #expect(disk.remains(.none, using: &random).files == ["log": Array(repeating: 1, count: 10)])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashLab
 
-/// What is read from the calls of a program.
+/// What a trace reveals about a program's calls.
 @Suite(.timeLimit(.minutes(1)))
 struct DiskTraceTests {
     private static func record(

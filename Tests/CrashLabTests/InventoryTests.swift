@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashLab
 
-/// What the oracle of custody says of what is left of four files, `a` the oldest, of 10 bytes each.
+/// The catalog oracle's findings for the remains of four files, `a` the oldest, of 10 bytes each.
 @Suite(.timeLimit(.minutes(5)))
 struct InventoryTests {
     private static let names = ["a", "b", "c", "d"]
@@ -18,7 +18,7 @@ struct InventoryTests {
             })
     }
 
-    /// What is there, where all is well: some files, with the receipts of the marked ones, and lines for the others.
+    /// A correct state: some files, the receipts of the marked ones, and lines for the removed ones.
     private static func view(
         _ files: [String], marked: [String: Int] = [:], removedMarks: [String: Int] = [:]
     ) -> CustodyView {
@@ -44,7 +44,7 @@ struct InventoryTests {
         return view
     }
 
-    /// A request, and what was answered.
+    /// A request and its answer.
     private typealias Exchange = (CatalogRequest, CatalogRequest.Answer?)
 
     private static func findings(
@@ -89,19 +89,19 @@ struct InventoryTests {
 
     @Test func aFileGoesOnlyWhenSomebodyAsked() {
         #expect(Self.findings(Self.view(["a", "b", "d"])).lost == 1)
-        // What is not marked can't have been removed as uploaded, also by a request that was cut off.
+        // A file that is not marked can't have been removed as uploaded, even by an interrupted request.
         let cutOff: [Exchange] = [Self.marked, (.removeUploaded(["a", "b"]), nil)]
         let left = Self.view(["b", "c", "d"], marked: ["c": 7], removedMarks: ["a": 7])
         #expect(Self.findings(left, after: cutOff).violations.isEmpty)
         #expect(
             Self.findings(Self.view(["c", "d"], marked: ["c": 7], removedMarks: ["a": 7]), after: cutOff).lost == 1)
-        // And what was answered stays gone.
+        // Files whose removal was answered stay gone.
         let done: [Exchange] = [Self.marked, (.removeUploaded(["a"]), .outcome(done: ["a"], refused: []))]
         #expect(Self.findings(Self.view(Self.names, marked: ["a": 7, "c": 7]), after: done).duplicated == 1)
     }
 
     @Test func removalsKeepTheirOrder() {
-        // To 10 bytes: the marked one first, then the oldest two.
+        // Down to 10 bytes: the marked file first, then the oldest two.
         let mark: Exchange = (.mark(["c"], receipt: 7), .outcome(done: ["c"], refused: []))
         let cutOff: [Exchange] = [mark, (.removeTo(bytes: 10), nil)]
         for left in [["a", "b", "d"], ["b", "d"], ["d"]] {
@@ -120,7 +120,7 @@ struct InventoryTests {
         #expect(Self.findings(view, after: [Self.marked], policy: policy).violations.isEmpty)
         let tooMany = Self.view(["d"], removedMarks: ["a": 7, "c": 7])
         #expect(Self.findings(tooMany, after: [Self.marked], policy: policy).lost == 1)
-        // With marks in between nobody knows which, but how much is known.
+        // With marks meanwhile, the removed files are unknown, but not how many bytes must be left.
         var inventory = Self.inventory()
         inventory.begin(CustodyPolicy(takesPending: true, total: 25))
         inventory.take(.mark(["d"], receipt: 1), .outcome(done: ["d"], refused: []))
@@ -137,7 +137,7 @@ struct InventoryTests {
         #expect(Self.findings(view).unexplained == 1)
         view.names = ["accelerometer", "gyro", "strange"]
         #expect(Self.findings(view).unexplained == 1)
-        // Whether it was added is only known once it has no files.
+        // Whether the log was added is known only once it has no files.
         let gone: [Exchange] = [(.removeTo(bytes: 30), .removed(["d"]))]
         let added: [Exchange] = [(.add(log: "gyro"), .done), (.remove(log: "gyro"), .removed(["d"]))]
         view = Self.view(["a", "b", "c"])
@@ -180,7 +180,7 @@ struct InventoryTests {
         view = Self.view(Self.names)
         view.listed.swapAt(1, 2)
         #expect(Self.findings(view).unexplained == 1)
-        // Gone, and its session does not say so.
+        // The file is gone, and its session does not list the removal.
         view = Self.view(["b", "c", "d"])
         view.removed = [:]
         #expect(Self.findings(view, after: [(.removeTo(bytes: 30), .removed(["a"]))]).unexplained == 1)

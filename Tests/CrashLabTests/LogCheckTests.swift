@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashLab
 
-/// What the oracle says of small logs.
+/// The oracle's findings in small logs.
 @Suite(.timeLimit(.minutes(5)))
 struct LogCheckTests {
     /// The time at which uptimes are 0, in seconds since 1970.
@@ -13,7 +13,7 @@ struct LogCheckTests {
         Instant(monotonic: Int64(uptime * 1e9), wall: origin + uptime)
     }
 
-    /// Two runs of a publisher, ten samples a second: 100 samples from uptime 10 on, and 50 from uptime 30 on.
+    /// Two runs of a publisher with ten samples per second: 100 samples from uptime 10 on, and 50 from uptime 30 on.
     private static func history(withHole hole: Range<Int>? = nil) throws -> StreamHistory {
         var history = StreamHistory(device: "phone", stream: "gyro")
         for (epoch, start, count) in [("first", 10.0, 100), ("second", 30.0, 50)] {
@@ -95,10 +95,10 @@ struct LogCheckTests {
         expectation.mayLose = true
         findings = try Self.findings(records, expectation)
         #expect(findings.violations == [])
-        // One too few.
+        // A gap that is one sample too short.
         records[10] = Self.gap("first", from: 31, count: 4)
         #expect(try Self.findings(records, expectation).unexplained == 1)
-        // One too many: that sample is there.
+        // A gap that is one sample too long: that sample is there.
         records[10] = Self.gap("first", from: 31, count: 6)
         #expect(try !Self.findings(records, expectation).violations.isEmpty)
     }
@@ -170,7 +170,7 @@ struct LogCheckTests {
         let first = [place("start", "first", 21)] + Self.whole.prefix(79)
         let second = Self.whole.suffix(31)
         #expect(try Self.findings(first + [place("position", "second", 0)] + second).violations == [])
-        // None, one too few, one of a publisher that never was.
+        // No marker, a wrong number, an unknown epoch.
         #expect(try !Self.findings(first + second).violations.isEmpty)
         #expect(try !Self.findings(first + [place("position", "second", 1)] + second).violations.isEmpty)
         #expect(try !Self.findings(first + [place("position", "third", 0)] + second).violations.isEmpty)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CrashLab
 
-/// What the laboratory expects of a session's samples, and finds wrong with its annotations.
+/// What the laboratory expects of a session's samples, and the faults that it finds in annotations.
 @Suite(.timeLimit(.minutes(5)))
 struct SessionExpectationTests {
     private func expectation(_ labels: String..., doubtful: String) -> SessionExpectation {

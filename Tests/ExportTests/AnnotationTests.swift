@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What people noted, in every format.
+/// People's annotations, in every format.
 @Suite(.timeLimit(.minutes(1)))
 struct AnnotationTests {
     private static func made(in data: FilePath) throws -> MadeSession {

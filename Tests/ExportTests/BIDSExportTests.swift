@@ -4,7 +4,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a Motion-BIDS data set keeps of others when sessions are added to it.
+/// Adding sessions to a Motion-BIDS data set keeps other programs' content.
 @Suite(.timeLimit(.minutes(1)))
 struct BIDSExportTests {
     private static func made(in data: FilePath) throws -> MadeSession {
@@ -28,7 +28,7 @@ struct BIDSExportTests {
         try Data(text.utf8).write(to: URL(filePath: directory.appending(name).string))
     }
 
-    /// As Excel and Notepad save them.
+    /// With and without a byte order mark, as Excel and Notepad save them.
     @Test(arguments: ["", "\u{FEFF}"])
     func tablesWithOtherLineEndsKeepTheirLines(mark: String) throws {
         try withTemporaryDirectory { directory in
@@ -51,7 +51,7 @@ struct BIDSExportTests {
             let session = try Self.made(in: directory)
             let out = directory.appending("out")
             _ = try Exported(session.directory, to: out, .bids) { $0.run = 1 }
-            // One line is short, as an earlier version left it.
+            // One line is too short, as an earlier version wrote it.
             try Self.write(
                 "filename\troom\tacq_time\toperator\n\(Self.motion("ab"))\tB 12\tnever\tAda\n\(Self.motion("ac"))\tnever\n",
                 Self.scans, in: out)
@@ -69,7 +69,7 @@ struct BIDSExportTests {
         }
     }
 
-    /// A data set that lists files that are not there is not valid.
+    /// A data set is invalid if it lists files that do not exist.
     @Test func aStreamThatIsNotExportedAgainIsNotListed() throws {
         try withTemporaryDirectory { directory in
             let session = try Self.made(in: directory)

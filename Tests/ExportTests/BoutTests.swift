@@ -7,10 +7,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Bouts of walking, which are counted for an export.
+/// Bouts of walking, which an export counts.
 @Suite(.timeLimit(.minutes(2)))
 struct BoutTests {
-    /// Twenty seconds of 1.8 steps a second after five of rest.
+    /// Five seconds of rest, then twenty seconds of 1.8 steps a second.
     private static func made(in data: FilePath) throws -> MadeSession {
         let session = try MadeSession(in: data)
         try session.add("left-wrist/accelerometer", rate: 25)

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// All devices on one clock.
+/// The times of all devices, converted to one clock.
 @Suite(.timeLimit(.minutes(1)))
 struct ClockAlignmentTests {
     private static func point(_ time: Int64, _ offset: Int64) -> ClockAlignment.Point {
@@ -18,7 +18,7 @@ struct ClockAlignmentTests {
         let expected: [(Int64, Int64)] = [
             (-5000, -5100), (1000, 900), (1500, 1350), (2000, 1800), (3000, 2700), (3500, 3350), (4000, 4000),
             (9000, 9000),
-            // Back again.
+            // Queries may go back in time.
             (1500, 1350), (0, -100),
         ]
         for (own, recorder) in expected { #expect(alignment.recorderTime(of: own) == recorder, "\(own)") }
@@ -29,7 +29,7 @@ struct ClockAlignmentTests {
         #expect(alignment.recorderTime(of: 12345) == 12345)
     }
 
-    /// A publisher's clock is 2 s ahead at first and 3 s at the end, an hour later.
+    /// A publisher's clock is 2 s ahead at first and 3 s an hour later, at the end.
     @Test func timesOfADriftingClockAreTheRecorders() throws {
         try withTemporaryDirectory { directory in
             let session = try MadeSession(in: directory)
@@ -57,7 +57,7 @@ struct ClockAlignmentTests {
         }
     }
 
-    /// A machine that started anew has other uptimes: the comparisons of each run count for its own epochs.
+    /// A restarted machine has new uptimes: each run's clock comparisons apply only to its own epochs.
     @Test func aMachineThatStartedAnewHasItsOwnComparisons() throws {
         let start = try WallTime(iso8601: "2026-11-21T10:00:00Z")
         func date(_ seconds: Double) -> WallTime { WallTime(seconds: start.seconds + seconds) }

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Random sessions, read back: every value with the digits that it was recorded with, every sample once and in order.
+/// Random sessions, read back: each value has the digits that were recorded, and each sample occurs once and in order.
 @Suite(.timeLimit(.minutes(1)))
 struct DigitTests {
     @Test(arguments: 0..<12)
@@ -56,7 +56,7 @@ struct DigitTests {
         }
     }
 
-    /// A value as sources write it: JSON.
+    /// A value as sources write it, in JSON.
     private static func value(_ random: inout SplitMix) -> String {
         let digits = String(Int.random(in: 0...999_999, using: &random))
         return switch Int.random(in: 0..<9, using: &random) {
@@ -72,7 +72,7 @@ struct DigitTests {
         }
     }
 
-    /// The same as it stands in a table.
+    /// The same value as a table's cell.
     private static func inTable(_ json: String) -> String {
         json == "null" ? "" : json.replacing("\"", with: "")
     }

@@ -4,12 +4,11 @@ import Foundation
 import Recording
 import SystemPackage
 
-/// What an export wrote.
+/// The result of an export.
 struct Exported {
     let path: FilePath
     let outcome: SessionExport.Outcome
 
-    /// Exports a session.
     init(
         _ session: SessionDirectory, to path: FilePath, _ format: SessionExport.Format,
         _ change: (inout SessionExport.Options) -> Void = { _ in }
@@ -25,7 +24,7 @@ struct Exported {
         try String(contentsOf: URL(filePath: path.appending(name).string), encoding: .utf8)
     }
 
-    /// Every file's bytes, by its path, hidden ones too.
+    /// The bytes of every file, including hidden ones, by path.
     var files: [String: Data] {
         get throws {
             var files: [String: Data] = [:]

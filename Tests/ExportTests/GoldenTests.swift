@@ -5,8 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The bytes of exports are promises: analyses are repeated, and files compared. Golden/ has those of a small session, as
-/// Readers/read.py's readers accepted them.
+/// The bytes of exports are promises: analyses are repeated, and files compared. Golden/ has the export of a small session, as
+/// accepted by the readers of Readers/read.py.
 @Suite(.timeLimit(.minutes(1)))
 struct GoldenTests {
     private static let golden = FilePath(#filePath).removingLastComponent().appending("Golden")
@@ -39,7 +39,7 @@ struct GoldenTests {
             let names = try FileManager.default.subpathsOfDirectory(atPath: place.string).filter {
                 (try? place.appending($0).stat().type) == .regular
             }
-            // The provenance has the hashes of the session's own files, which are no promise of an export.
+            // The provenance has the hashes of the session's own files, which an export does not promise.
             let files = try exported.files.filter { !$0.key.hasSuffix("provenance.json") }
             #expect(files.keys.sorted() == names.sorted())
             for (name, bytes) in files {

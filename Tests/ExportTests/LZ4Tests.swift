@@ -2,13 +2,13 @@ import Compression
 import TestSupport
 import Testing
 
-/// LZ4 frames, read back by a reader that knows nothing of the writer.
+/// LZ4 frames, read back by a reader that shares no code with the writer.
 struct LZ4Tests {
     @Test func whateverIsCompressedIsReadBack() throws {
         var random = SplitMix(seed: 11)
         var lz4 = LZ4()
         for count in [0, 1, 4, 5, 12, 13, 14, 20, 100, 300, 5000, 70_000, 5 << 20] {
-            // Of several blocks: one long match, blocks that are stored, and a mixture.
+            // Several blocks: one long match, stored blocks, and a mixture.
             for kind in count > 4 << 20 ? 0..<3 : 0..<4 {
                 let source = (0..<count).map { index -> UInt8 in
                     switch kind {

@@ -5,10 +5,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// `sensor_msgs/msg/Imu`: which streams it is made of, and when.
+/// `sensor_msgs/msg/Imu`: its source streams, and the conditions for writing it.
 @Suite(.timeLimit(.minutes(1)))
 struct MCAPExportTests {
-    /// The topics of the file for ROS, in the order of their streams; nil if there is no such file.
+    /// The topics of the ROS file, in the order of their streams; nil without such a file.
     private static func topics(_ streams: [String], in directory: FilePath) throws -> [String]? {
         let session = try MadeSession(in: directory)
         for name in streams {
@@ -45,7 +45,7 @@ struct MCAPExportTests {
         }
     }
 
-    /// Samples from before the session's start, with times since it.
+    /// Samples from before the session's start, with times relative to it.
     @Test(arguments: [
         (Int64(-1), Int32(-1), UInt32(999_999_999)), (-300_000_000, -1, 700_000_000), (-1_000_000_000, -1, 0),
         (-1_000_000_001, -2, 999_999_999), (0, 0, 0), (1_500_000_000, 1, 500_000_000),

@@ -6,10 +6,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Exports as the readers of others see them: every sample, time and gap.
+/// Exports, read by other projects' readers: every sample, time and gap.
 @Suite(.timeLimit(.minutes(4)))
 struct ReaderTests {
-    /// What Readers/read.py compares with.
+    /// The values with which Readers/read.py compares.
     private struct Expected: Codable {
         struct Stream: Codable {
             var fields: [String]
@@ -55,7 +55,7 @@ struct ReaderTests {
         }
     }
 
-    /// A session of two devices with gaps from 0.02 s to 6 s, a pause, rotated files, numbers of all sizes.
+    /// A session of two devices with gaps from 0.02 s to 6 s, a pause, rotated files, and numbers of all sizes.
     private static func made(in data: FilePath, _ random: SplitMix) throws -> (MadeSession, Expected) {
         var random = random
         let session = try MadeSession(in: data, "walk-1", task: "Walk 1")
@@ -98,7 +98,7 @@ struct ReaderTests {
             }
         }
         var time = 0.01
-        /// Writes all streams for so many hundredths of a second.
+        /// Writes all streams for this many hundredths of a second.
         func run(_ count: Int) throws {
             for index in 0..<count {
                 try write(names[0], at: time, values(3, allOfThem: true))
@@ -149,7 +149,7 @@ struct ReaderTests {
         time += 1
         try run(100)
         close()
-        // The gyroscope is lost alone.
+        // Only the gyroscope loses samples.
         note()
         for index in 0..<20 {
             try write(names[0], at: time, values(3, allOfThem: true))
@@ -162,7 +162,8 @@ struct ReaderTests {
         try run(10)
         close()
         try session.finish(at: time)
-        // The samples beside the gap have one 8 ms before or 2 ms behind; a half interval, 5 ms, reaches the second alone.
+        // Beside the gap, the nearest gyroscope sample is 8 ms before or 2 ms behind; only the latter is within half an interval,
+        // 5 ms.
         expected.imu.without = 20
         return (session, expected)
     }

@@ -7,10 +7,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Streams of records and annotations as the readers of others see them.
+/// Streams of records and annotations, read by other projects' readers.
 @Suite(.timeLimit(.minutes(4)))
 struct RecordReaderTests {
-    /// What Readers/values.py compares with.
+    /// The values with which Readers/values.py compares.
     private struct Expected: Codable {
         var session = "s1"
         var task = "Walk"
@@ -34,13 +34,13 @@ struct RecordReaderTests {
     private static let fields = ["count", "isMoving", "label", "nested", "when"]
     private static let types: [FieldType] = [.number, .boolean, .text, .json, .date]
 
-    /// JSON of each field: what people write, and what readers trip over.
+    /// The JSON of each field: what people write, and what readers misread.
     private static let rows = [
         ["1", "true", #""walk""#, #"{"a":[1,2.5,null,"x"],"b":{"c":false}}"#, #""2026-11-21T10:00:00Z""#],
         ["-2.5e-7", "false", #""a, \"b\"\tand\nc""#, "[]", #""2026-11-21T11:00:00.123456789+01:00""#],
         ["null", "null", "null", "null", "null"],
         ["3", "true", #""""#, #""""#, #""2026-11-21""#],
-        // Text that looks like other things.
+        // Text that looks like other types.
         ["4", "false", #""5""#, #""6""#, #""7""#], ["5", "true", #""-1e3""#, "7", #""""#],
         ["6", "true", #""true""#, "true", #""null""#], ["7", "false", #""null""#, #""null""#, #""x""#],
         ["8", "true", #""äöü 漢字 \ud83d\ude00 \\ /""#, #"{"ü":"\u00e9\n"}"#, #""2026-11-21T10:00:00Z""#],

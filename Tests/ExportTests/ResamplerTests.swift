@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Streams at another rate than they were recorded with.
+/// Streams resampled to another rate.
 @Suite(.timeLimit(.minutes(1)))
 struct ResamplerTests {
     private static func resampled(

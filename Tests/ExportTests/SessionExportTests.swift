@@ -42,7 +42,7 @@ struct SessionExportTests {
             let session = try Self.made(in: directory)
             let file = session.path.appending(session.record.logs[0].files[0].name)
             var bytes = try Data(contentsOf: URL(filePath: file.string))
-            // A digit of a sample in the middle becomes something else.
+            // Damages a digit of a sample in the middle.
             bytes[bytes.count / 2] = UInt8(ascii: "!")
             try bytes.write(to: URL(filePath: file.string))
             let out = directory.appending("out")
@@ -52,7 +52,7 @@ struct SessionExportTests {
             #expect(try FileManager.default.contentsOfDirectory(atPath: out.string) == [])
             let exported = try Exported(session.directory, to: out, format) { $0.acceptsDamage = true }
             #expect(exported.outcome.hasLoss)
-            // What stands before the damage, and the other file.
+            // The samples before the damage, and the other file.
             #expect((51..<100).contains(exported.outcome.samples))
             let name = try #require(exported.files.keys.first { $0.hasSuffix("provenance.json") })
             let provenance = try JSONDecoder().decode(JSONValue.self, from: Data(exported.text(name).utf8))
@@ -60,7 +60,7 @@ struct SessionExportTests {
         }
     }
 
-    /// A disk that is full at any write, and a rename that fails, leave nothing under a final name.
+    /// A full disk at any write, or a failed rename, leaves no incomplete file under its final name.
     @Test(arguments: SessionExport.Format.allCases)
     func whateverFailsNothingIsLeft(_ format: SessionExport.Format) throws {
         try withTemporaryDirectory { directory in
@@ -81,7 +81,7 @@ struct SessionExportTests {
                 #expect(error.code == (number.isMultiple(of: 2) ? .noSpace : .inputOutput))
                 let left = try FileManager.default.subpathsOfDirectory(atPath: out.string)
                 #expect(!left.contains { $0.contains(".new") }, "\(number): \(left)")
-                // Files that got their names were whole by then; the last one says that all are there.
+                // Renamed files are complete; the last one proves that all exist.
                 let isWhole = left.contains { $0.hasSuffix("provenance.json") }
                 #expect(!isWhole || Set(left).isSuperset(of: whole), "\(number): \(left)")
                 try FileManager.default.removeItem(atPath: out.string)
@@ -132,7 +132,7 @@ struct SessionExportTests {
         return session
     }
 
-    /// What is not exported again would look as if it were part of the new export.
+    /// A file that is not exported again would appear to belong to the new export.
     @Test(arguments: SessionExport.Format.allCases)
     func nothingOfTheExportThatIsReplacedStays(_ format: SessionExport.Format) throws {
         try withTemporaryDirectory { directory in
@@ -154,7 +154,7 @@ struct SessionExportTests {
         }
     }
 
-    /// The list of an export's files can be edited, and a file be replaced by another.
+    /// A person may edit the list of an export's files, or replace a file.
     @Test func filesThatTheReplacedExportDidNotWriteStay() throws {
         try withTemporaryDirectory { directory in
             let session = try Self.twoStreams(in: directory)
@@ -170,7 +170,7 @@ struct SessionExportTests {
             try FileManager.default.createSymbolicLink(
                 atPath: path("out/mine.txt"), withDestinationPath: path("elsewhere/mine.txt"))
             let hash = FinishedFile.sha256(of: Array("mine".utf8))
-            // One that is listed is removed, however often it is listed.
+            // A listed file is removed, even if it is listed twice.
             try Data("mine".utf8).write(to: URL(filePath: path("out/s1/listed.txt")))
             let names = [
                 "../outside/mine.txt", path("outside/mine.txt"), "link/mine.txt", "mine.txt", "s1", "", "..",
@@ -193,7 +193,7 @@ struct SessionExportTests {
             }
             #expect(try again.text("s1/a_accelerometer.csv") == changed)
             #expect(!FileManager.default.fileExists(atPath: path("out/s1/listed.txt")))
-            // A list that can't be read removes nothing.
+            // If the list cannot be read, nothing is removed.
             try Data("{}".utf8).write(to: URL(filePath: path("out/s1/provenance.json")))
             let last = try Exported(session.directory, to: out, .csv) {
                 $0.replaces = true
@@ -224,9 +224,9 @@ struct SessionExportTests {
     }
 }
 
-/// Makes one call of the system fail: the n-th write, sync or rename.
+/// Makes one system call fail: the n-th write, sync or rename.
 private final class Fault: @unchecked Sendable {
-    // Not synchronised: an export makes its calls on one thread.
+    // Not synchronized: an export makes its calls on one thread.
     private var rest: Int
     private let errno: Errno
 

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A pause of one stream, as exports name it.
+/// The names that exports give to a pause of one stream.
 @Suite(.timeLimit(.minutes(1)))
 struct StreamPauseTests {
     private func exported(in directory: FilePath, _ format: SessionExport.Format) throws -> Exported {

@@ -1,19 +1,19 @@
-// Stands between a program and the disk: LD_PRELOAD it, and the calls that change files under one directory are
-// written to a trace, in order, or fail, or end the program.
+// Intercepts a program's file system calls. Preload it with LD_PRELOAD: calls that change files under one directory are
+// traced in order, and can be made to fail or to end the program.
 //
 // FAULT_LAYER_ROOT     the directory, absolute and without links; calls on other files pass untouched
-// FAULT_LAYER_TRACE    the file that gets the trace: records as in FaultLayer.h
+// FAULT_LAYER_TRACE    the trace file, with the records of FaultLayer.h
 // FAULT_LAYER_FAULT    kind:n:action[:count], for the n-th (from 1) call of a kind and the count - 1 after it;
 //                      kinds: create write truncate allocate sync syncall rename link unlink mkdir
 //                      actions: an errno's number; short (half of a write); kill-before, kill-after, kill-torn (kill -9)
-// FAULT_LAYER_PREFIX   faults, and the counting for them, only where the path starts so
-// FAULT_LAYER_HEAL     while a file of this path is there, nothing fails
-// FAULT_LAYER_RATE     slow:fast; all writes together take as long as on a disk of so many bytes a second: slow, or fast
-//                      while the file of FAULT_LAYER_HEAL is there
-// FAULT_LAYER_SYNC     syncs only take so many microseconds, and the disk is left alone
+// FAULT_LAYER_PREFIX   faults, and their counting, apply only to paths with this prefix
+// FAULT_LAYER_HEAL     while a file exists at this path, nothing fails
+// FAULT_LAYER_RATE     slow:fast; simulates a disk that writes this many bytes a second in total: slow, or fast while the
+//                      file of FAULT_LAYER_HEAL exists
+// FAULT_LAYER_SYNC     syncs only sleep this many microseconds, and nothing is synced to the disk
 //
-// System calls are made directly, so nothing depends on the order in which libraries are loaded. What is not seen:
-// memory maps, stdio's own writes, io_uring, and programs that are linked with libc statically.
+// System calls are made directly, so nothing depends on the order in which libraries are loaded. Not covered:
+// memory maps, stdio's own writes, io_uring, and programs that are statically linked with libc.
 
 #define _GNU_SOURCE
 #include "FaultLayer.h"
@@ -44,8 +44,8 @@ static const char *const call_names[CALLS] = {"create", "write",  "truncate", "a
 enum action { PASS, FAIL, SHORT, KILL_BEFORE, KILL_AFTER, KILL_TORN };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-// Held over each call and its record, so that the trace's order is the order in which things happened. Not over syncs:
-// writes go on meanwhile, as they do in a disk's own time.
+// Held during each call and its record, so that the trace has the order in which the calls happened. Not held during syncs:
+// writes continue meanwhile, as on a real disk.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static char root[MAXIMUM_PATH];
@@ -55,7 +55,7 @@ static char heal[MAXIMUM_PATH];
 static int trace = -1;
 static long sync_microseconds = -1;
 static uint64_t slow_rate, fast_rate;
-// When the slow disk is done with what it was given, in nanoseconds of CLOCK_MONOTONIC.
+// When the slow disk has finished all earlier writes, in nanoseconds of CLOCK_MONOTONIC.
 static uint64_t busy_until;
 static enum call fault_call = CALLS;
 static enum action fault_action = PASS;
@@ -64,7 +64,7 @@ static uint64_t fault_first, fault_count = 1;
 static uint64_t counts[CALLS];
 static uint32_t handles;
 static uint32_t syncs;
-// The handle of each open file under the root; 0 for all others.
+// The handle of each open file under the root; 0 for other files.
 static uint32_t handle_of[MAXIMUM_DESCRIPTORS];
 static bool is_in_prefix[MAXIMUM_DESCRIPTORS];
 
@@ -113,7 +113,7 @@ static void set_up(void) {
 static bool make_absolute(int directory, const char *path, char *to) {
     static const char open_files[] = "/proc/self/fd/";
     if (strncmp(path, open_files, sizeof open_files - 1) == 0) {
-        // What lies in a directory that is held open: its number, and the path from there on.
+        // A path in an open directory: the directory's descriptor, and the path below it.
         char *rest;
         long number = strtol(path + sizeof open_files - 1, &rest, 10);
         if (rest != path + sizeof open_files - 1 && rest[0] == '/' && rest[1] && number >= 0 &&
@@ -141,7 +141,7 @@ static bool is_under_root(const char *path) {
            (path[root_length] == '/' || path[root_length] == 0);
 }
 
-// Whether the layer looks at this path; `to` has it in full then.
+// Whether calls on this path are traced; if so, `to` receives the full path.
 static bool is_watched(int directory, const char *path, char *to) {
     pthread_once(&once, set_up);
     return root_length > 0 && path && make_absolute(directory, path, to) && is_under_root(to);
@@ -155,10 +155,10 @@ static uint32_t watched_handle(int descriptor) {
 
 // MARK: Trace
 
-// A call that takes longer waited for the machine under it: for its disk, or for a processor.
+// A longer call, in nanoseconds, was delayed by the machine: by its disk or by a busy processor.
 #define LONGEST_CALL 20000000
 
-// When the call of this thread began that holds `mutex`.
+// When this thread's current call, which holds `mutex`, began.
 static __thread uint64_t call_began;
 
 // CLOCK_MONOTONIC in nanoseconds.
@@ -190,7 +190,7 @@ static void record(
     };
     ssize_t total = (ssize_t)(sizeof header + header.path_length + header.second_length + length);
     if (syscall(SYS_writev, trace, parts, 4) != total) {
-        // A trace with a hole would prove things that are not so.
+        // The program must end: a trace with a hole would prove falsehoods.
         static const char message[] = "FaultLayer: the trace can't be written\n";
         syscall(SYS_write, 2, message, sizeof message - 1);
         syscall(SYS_exit_group, 97);
@@ -204,7 +204,7 @@ static void end_process(void) {
     for (;;) pause();
 }
 
-// Counts a call, and says what is to become of it. `mutex` is held.
+// Counts a call and returns the action for it. `mutex` is held.
 static enum action next_action(enum call call, bool is_counted) {
     if (!is_counted) return PASS;
     uint64_t number = ++counts[call];
@@ -222,7 +222,7 @@ static void begin(void) {
     pthread_mutex_lock(&mutex);
 }
 
-// What follows a call that was made: its own end, where that was asked.
+// After a call was made: ends the program if the fault asks for it.
 static void finish(enum action action) {
     int error = errno;
     if (action == KILL_AFTER || action == KILL_TORN) end_process();
@@ -291,7 +291,7 @@ OPENAT(openat64)
 int creat(const char *path, mode_t mode) { return open_file(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
 
 int close(int descriptor) {
-    // The number may be given to another file as soon as this one is closed.
+    // The descriptor may be reused for another file as soon as it is closed.
     if (watched_handle(descriptor)) __atomic_store_n(&handle_of[descriptor], 0, __ATOMIC_RELEASE);
     return (int)syscall(SYS_close, descriptor);
 }
@@ -314,7 +314,7 @@ int dup2(int descriptor, int wanted) { return descriptor == wanted ? wanted : du
 
 // MARK: Writing
 
-// Waits as long as a slow disk would take, after what it was given before. `mutex` is not held.
+// Sleeps as long as a slow disk would take for these bytes and all earlier ones. `mutex` is not held.
 static void take_time(ssize_t bytes) {
     if (!slow_rate || bytes <= 0) return;
     int error = errno;
@@ -331,7 +331,7 @@ static void take_time(ssize_t bytes) {
     errno = error;
 }
 
-// The bytes of a write, from one run of memory or several.
+// Writes bytes from one memory region or several.
 static ssize_t write_file(int descriptor, uint32_t handle, const void *bytes, size_t count, off_t offset, bool moves) {
     begin();
     enum action action = next_action(WRITE, is_in_prefix[descriptor]);
@@ -367,7 +367,7 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset
     return pwrite(descriptor, bytes, count, offset);
 }
 
-// One write per run of memory: a caller must be ready for a short one anyway.
+// One write per memory region: a caller must handle short writes anyway.
 static ssize_t write_parts(int descriptor, const struct iovec *parts, int count, off_t offset, bool moves) {
     ssize_t total = 0;
     for (int part = 0; part < count; part++) {
@@ -391,7 +391,7 @@ ssize_t pwritev(int descriptor, const struct iovec *parts, int count, off_t offs
     return write_parts(descriptor, parts, count, offset, false);
 }
 
-// There is a simpler way to copy, which is seen here; callers fall back to it.
+// Callers fall back to plain reads and writes, which are traced.
 ssize_t copy_file_range(int in, off_t *in_offset, int out, off_t *out_offset, size_t count, unsigned flags) {
     if (!watched_handle(out)) return syscall(SYS_copy_file_range, in, in_offset, out, out_offset, count, flags);
     errno = ENOSYS;
@@ -430,7 +430,7 @@ int truncate(const char *path, off_t length) {
 
 int truncate64(const char *path, off64_t length) { return truncate(path, length); }
 
-// Room that is set aside has no contents; where the file becomes longer by it, that is a truncation to more.
+// Preallocated space has no contents; if it makes the file longer, the trace has a truncation to the new length.
 int fallocate(int descriptor, int mode, off_t offset, off_t length) {
     uint32_t handle = watched_handle(descriptor);
     if (!handle) return (int)syscall(SYS_fallocate, descriptor, mode, offset, length);
@@ -485,7 +485,7 @@ static int sync_file(int descriptor, enum call call, long number) {
     }
     int error = errno;
     begin();
-    // A sync of the layer's own takes as long as was asked; what is more is the machine's.
+    // A simulated sync takes the configured time; only a longer time is due to the machine.
     if (sync_microseconds >= 0) call_began = slept_since + (uint64_t)sync_microseconds * 1000u;
     if (result == 0) record(FAULT_LAYER_SYNC_END, handle, begun, NULL, NULL, NULL, 0);
     errno = error;

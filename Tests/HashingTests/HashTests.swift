@@ -1,7 +1,7 @@
 import Hashing
 import Testing
 
-/// Against the examples of the standards.
+/// Compared with the examples in the standards.
 @Suite(.timeLimit(.minutes(1)))
 struct HashTests {
     private func hex(_ bytes: [UInt8]) -> String {

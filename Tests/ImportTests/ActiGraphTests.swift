@@ -3,7 +3,7 @@ import Import
 import Messages
 import Testing
 
-/// `.gt3x` files: each sample with its value and time; damage as a gap, sleep as a pause.
+/// `.gt3x` files: each sample has its value and time; damage becomes a gap, sleep a pause.
 @Suite struct ActiGraphTests {
     private static let second: Int64 = 1_000_000_000
 
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// The bytes of actigraph/GT3X-File-Format, LogRecords/Activity.md.
+    /// The example bytes in actigraph/GT3X-File-Format, LogRecords/Activity.md.
     @Test func theBytesOfTheDocumentationAreRead() throws {
         let record = GT3XFile.record(0, GT3XFile.start, [0x00, 0x60, 0x08, 0xEB, 0xD0, 0x07, 0x00, 0x9E, 0xBF])
         let found = try Self.decoded([record], GT3XFile.info(scale: "1.0"))
@@ -117,7 +117,7 @@ import Testing
         #expect(found.failures == ["1 records are damaged, the first at byte 288 of log.bin"])
     }
 
-    /// A header that says another length has the next records found all the same.
+    /// If a header has a wrong length, the next records are still found.
     @Test func aDamagedLengthLosesOneRecord() throws {
         for length: [UInt8] in [[255, 255], [0, 0], [200, 0]] {
             var records = Self.packedSeconds(40)
@@ -135,7 +135,7 @@ import Testing
             GT3XFile.awake(GT3XFile.start + 500),
             GT3XFile.words(GT3XFile.start + 500, GT3XFile.samples(1)),
             GT3XFile.asleep(GT3XFile.start + 501),
-            // The record that ends the sleep is absent.
+            // The record that ends the sleep is missing.
             GT3XFile.words(GT3XFile.start + 600, GT3XFile.samples(2)),
         ])
         let start = Int64(GT3XFile.start)
@@ -156,7 +156,7 @@ import Testing
         GT3XFile.asleep(GT3XFile.start + from) + GT3XFile.awake(GT3XFile.start + to)
     }
 
-    /// A minute without records before or after a sleep is none of it.
+    /// A minute without records before or after a sleep is not part of the sleep.
     @Test func secondsLostWhileAwakeAreAGapAlsoIfTheDeviceSlept() throws {
         let behind = try Self.decoded([Self.second(0), Self.sleep(1, 500), Self.second(561)])
         #expect(behind.gaps == [["30", "\(60 * 30)", "estimated"]])
@@ -166,18 +166,18 @@ import Testing
         #expect(between.gaps == [["30", "\(60 * 30)", "estimated"]])
         let last = try Self.decoded([Self.second(0), GT3XFile.asleep(GT3XFile.start + 71)])
         #expect(last.gaps == [["30", "\(60 * 30)", "estimated"]])
-        // It is forgotten with the next samples.
+        // The next samples end the effect of the sleep.
         let whole = [2, 3].map { Self.second(UInt32($0) + 560) }
         let more = try Self.decoded([Self.second(0), Self.sleep(1, 500), Self.second(561)] + whole)
         #expect(more.gaps == behind.gaps && more.samples.count == 120)
     }
 
-    /// A device that fell asleep may have written none of the seconds without movement, and none of the one in which it woke.
+    /// A device that fell asleep may omit all seconds without movement, and the one in which it woke.
     @Test func fallingAsleepAndWakingAreNoGap() throws {
         let short = GT3XFile.words(GT3XFile.start, Array(GT3XFile.samples(0).prefix(20)))
         let found = try Self.decoded([
             short, Self.sleep(1, 500), Self.second(501), Self.second(502), Self.sleep(513, 600), Self.second(600),
-            // The record that ends the sleep comes behind the first samples.
+            // The record that ends the sleep comes after the first samples.
             GT3XFile.asleep(GT3XFile.start + 601), Self.second(700), GT3XFile.awake(GT3XFile.start + 701),
             Self.second(701),
         ])
@@ -236,7 +236,7 @@ import Testing
         #expect(found.gaps == [["60", "0", "malformed"]])
     }
 
-    /// A second of 65,535 bytes in a file of separators: it takes time in proportion to the file.
+    /// A second of 65,535 bytes in a file of separators: the time must be proportional to the file's size.
     @Test func garbageIsRefused() {
         for bytes in [[], [UInt8](repeating: 0x1E, count: 300_000), [UInt8](repeating: 0xFF, count: 5000)] {
             #expect(throws: RecordingError.self) { try Self.decoded([bytes]) }

@@ -4,7 +4,7 @@ import Messages
 import TestSupport
 import Testing
 
-/// `.cwa` files: each sample with its value and time, each block that is absent or damaged as a gap.
+/// `.cwa` files: each sample has its value and time; each missing or damaged block becomes a gap.
 @Suite struct AxivityTests {
     private static let ten: Int64 = 1_795_255_200_000_000_000
 
@@ -59,7 +59,7 @@ import Testing
         #expect(found.samples.map(\.time) == rotations.map(\.time))
     }
 
-    /// A nominal 100 Hz, in truth 98.
+    /// Nominally 100 Hz, actually 98 Hz.
     @Test func timesLieOnLinesBetweenTheDatesOfBlocks() throws {
         let found = try Self.decoded(Self.bytes(CWAFile.blocks(50) { sample, _ in Int16(sample) }))
         #expect(found.samples.count == 4000)
@@ -77,13 +77,13 @@ import Testing
         #expect(found.failures.isEmpty)
     }
 
-    /// The date holds at the sample that the block names, and is later by the fraction.
+    /// The date applies to the sample that the block names, and the fraction is added to the date.
     @Test func fractionsMoveTheDateAndItsSample() throws {
         var blocks = CWAFile.blocks(2) { _, _ in 0 }
         blocks[0].fraction = nil
         blocks[0].offset = 50
         blocks[1].fraction = 16384
-        // (16384 × 100) >> 15 is 50 samples, so that the date is half a second later, and holds at sample 20.
+        // (16384 × 100) >> 15 is 50 samples, so the date is half a second later, and applies to sample 20.
         blocks[1].offset = -30
         blocks[1].date = [2026, 11, 21, 10, 0, 0]
         let found = try Self.decoded(Self.bytes(blocks))
@@ -107,7 +107,7 @@ import Testing
         #expect(found.gaps == [["320", "80", "notInSource"]])
         #expect(found.samples.count == 720)
         #expect(found.samples[320].values[0] == 1.5625)
-        // Times begin anew where the numbers break: within a sample of what they are without the loss.
+        // Times start over where the block numbers break: within one sample of the times without the loss.
         let whole = try Self.decoded(Self.bytes(CWAFile.blocks(10) { sample, _ in Int16(sample) }))
         let difference: Int64 = abs(found.samples[320].time - whole.samples[400].time)
         #expect(difference <= 11_000_000)
@@ -119,7 +119,7 @@ import Testing
         bytes[1024 + 9 * 512 + 100] ^= 1
         let found = try Self.decoded(bytes)
         #expect(found.gaps == [["240", "80", "malformed"], ["640", "80", "malformed"]])
-        #expect(found.failures == ["2 blocks are damaged or none of the recording's, the first at byte 2560"])
+        #expect(found.failures == ["2 blocks are damaged or not of this recording, the first at byte 2560"])
     }
 
     @Test func absentAndDamagedBlocksAreToldApart() throws {
@@ -147,7 +147,7 @@ import Testing
         let run: [Decoded] = isNumberedAnew ? [.run("ax3-39434-7-2")] : []
         #expect(found.others == pause + run)
         #expect(found.streams.first?.run == "ax3-39434-7-1")
-        // Nothing is drawn across the pause.
+        // No times are interpolated across the pause.
         let times: [Int64] = found.samples.map(\.time)
         #expect(times[240] > times[239] + 7_000_000_000_000)
         #expect(times[241] < times[240] + 12_000_000)
@@ -161,7 +161,7 @@ import Testing
         #expect(found.failures == ["1 blocks repeat earlier ones, and are left out"])
     }
 
-    /// It has the date of the one before, which is no restart of the device.
+    /// It has the previous block's date, which does not mean that the device restarted.
     @Test(arguments: [0, 1, 2, 3])
     func aBlockThatIsThereTwiceIsLeftOutOnce(index: Int) throws {
         var blocks = CWAFile.blocks(4) { sample, _ in Int16(sample) }

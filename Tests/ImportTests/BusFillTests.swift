@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Gaps of a session are filled from what a publisher or a relay still has.
+/// Fills a session's gaps with samples that a publisher or a relay still keeps.
 @Suite(.timeLimit(.minutes(5)))
 struct BusFillTests {
     private typealias Loss = PhoneRecording.Loss
@@ -16,7 +16,7 @@ struct BusFillTests {
     private static let endpoint = "tcp://127.0.0.1:5551"
     private static let date = WallTime(nanosecondsSince1970: 1_800_000_000_000_000_000)
 
-    /// In every place: at the beginning and the end, one after the other, across a step and a change of files.
+    /// Gaps in every place: at the beginning and the end, in succession, across a step and across a change of files.
     private static let losses: [String: [Loss]] = [
         "accelerometer": [
             Loss(0..<3), Loss(40..<52), Loss(52..<60, reason: .publisherUnreachable), Loss(200..<201),
@@ -29,10 +29,10 @@ struct BusFillTests {
 
     // MARK: Tools
 
-    /// An uptime as the sessions of these tests have it, of a time since their start in nanoseconds.
+    /// An uptime in these tests' sessions, from nanoseconds since the session's start.
     private static func uptime(_ time: Int64) -> String { "\(Double(time) / 1e9 + 1000)" }
 
-    /// What a phone's publisher keeps: everything that it took during the session, or some numbers of it.
+    /// The samples that a phone's publisher keeps: all of the session, or a range.
     private static func kept(
         _ phone: PhoneRecording, device: String = "phone", epoch: String = "E1", form: ScriptedPublisher.Form = .json,
         only numbers: Range<Int>? = nil
@@ -40,7 +40,7 @@ struct BusFillTests {
         phone.sensors.map { sensor in
             let own = phone.own(sensor.stream)
             let samples = own.indices.filter { numbers?.contains($0) ?? true }.map { index in
-                // Seconds first, as the session has it.
+                // In seconds first, as in the session.
                 let time = (Double(own[index].time) / 1e9 * 1e9).rounded() / 1e9
                 return (index, ("\(time + 1000)", own[index].values))
             }
@@ -61,13 +61,13 @@ struct BusFillTests {
             .run(from: BusReplays(from: endpoint, by: publisher))
     }
 
-    /// A sample as it stands in a file, without what separates it from others.
+    /// A sample as written in a file, without separators.
     private struct Written: Hashable {
         var bytes: String
         var sequence: Int
     }
 
-    /// The samples of a stream as everybody reads them, byte for byte.
+    /// The samples of a stream as any reader sees them, byte for byte.
     private static func written(
         _ stream: String, in session: SessionDirectory
     ) throws -> (samples: [Written], filled: [Int]) {
@@ -91,7 +91,7 @@ struct BusFillTests {
         #expect(verification.verdict == .whole, "\(verification.findings)")
     }
 
-    /// Expects that nothing is filled, and that nothing has changed.
+    /// Expects that nothing is filled and nothing has changed.
     private func expectRefusal(
         _ session: SessionDirectory, from publisher: ScriptedPublisher, saying words: String,
         _ change: (inout SessionFill.Options) -> Void = { _ in }
@@ -131,11 +131,11 @@ struct BusFillTests {
                 #expect(found.samples == (try Self.written(stream, in: whole).samples), "\(stream)")
                 #expect(found.filled == (Self.losses[sensor.stream] ?? []).flatMap(\.range), "\(stream)")
             }
-            // No more was asked for than what was missing, in pieces.
+            // Only the missing samples were requested, in pieces.
             #expect(publisher.requests.allSatisfy { $0.ranges == nil && $0.epoch == "E1" })
             #expect(publisher.requests.filter { $0.from >= 330 && $0.from < 571 }.map(\.from) == [330, 430, 530])
             #expect(publisher.requests.filter { $0.from >= 330 && $0.from < 571 }.map(\.count) == [241, 141, 41])
-            // What was there before has not changed.
+            // The existing samples have not changed.
             let after = try FillTests.files(session)
             for (name, bytes) in before where !["session.json", "report.json", "SHA256SUMS"].contains(name) {
                 #expect(after[name] == bytes, "\(name)")
@@ -164,7 +164,7 @@ struct BusFillTests {
             ]
             let session = try phone.session(in: directory, losing: losses)
             var kept = Self.kept(phone, only: 310..<800)
-            // It never had some of them.
+            // The publisher never had some of them.
             for number in 320..<325 { kept[0].samples[number] = nil }
             let publisher = ScriptedPublisher(ScriptedPublisher.keeping(kept))
             let outcome = try await Self.fill(session, from: publisher)
@@ -172,9 +172,9 @@ struct BusFillTests {
             #expect(outcome.remainingGaps == 4)
             #expect(
                 outcome.streams.flatMap(\.notes) == [
-                    "gap from sample 100: 0 of 20 samples came, the others are not kept any more",
-                    "gap from sample 300: 35 of 50 samples came, the others are not kept any more",
-                    "gap from sample 10: 0 of 10 samples came, the others are not kept any more",
+                    "gap from sample 100: 0 of 20 samples came; the others are no longer kept",
+                    "gap from sample 300: 35 of 50 samples came; the others are no longer kept",
+                    "gap from sample 10: 0 of 10 samples came; the others are no longer kept",
                 ])
             #expect(session.verify().verdict == .loss)
             let gaps = try session.record().logs[0].gaps
@@ -185,8 +185,8 @@ struct BusFillTests {
             ).samples
             let found = try Self.written("phone/accelerometer", in: session).samples
             #expect(found.allSatisfy { $0 == truth[$0.sequence] })
-            // Again: nothing is gained, and nothing changes.
-            try await expectRefusal(session, from: publisher, saying: "nothing came from \(Self.endpoint)")
+            // A second fill adds nothing and changes nothing.
+            try await expectRefusal(session, from: publisher, saying: "\(Self.endpoint) sent no samples")
             // A relay has the rest.
             let relay = ScriptedPublisher(ScriptedPublisher.keeping(Self.kept(phone)))
             let rest = try await Self.fill(session, from: relay)
@@ -235,7 +235,8 @@ struct BusFillTests {
                 return made.directory
             }
             let whole = try session(directory.appending("whole"), losing: [])
-            // All of the pause with ten samples on each side; its beginning and end in gaps of their own; a gap that is all pause.
+            // The whole pause with ten samples on each side; its beginning and end in separate gaps; a gap entirely within the
+            // pause.
             let losses = [[100..<220], [100..<150, 150..<220], [100..<120, 120..<200, 200..<220]]
             for (index, ranges) in losses.enumerated() {
                 let lossy = try session(directory.appending("\(index)"), losing: ranges)
@@ -248,7 +249,7 @@ struct BusFillTests {
         }
     }
 
-    /// An uptime stands still meanwhile, and the session's time does not.
+    /// The uptime stands still during sleep, but the session's time does not.
     @Test func samplesBehindASleepOfThePublishersMachineHaveTheirTime() async throws {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording()
@@ -321,7 +322,7 @@ struct BusFillTests {
 
     // MARK: Runs whose end is not known
 
-    /// A stream whose publisher was started anew after a while in which it was not heard.
+    /// A stream whose publisher was unreachable for a while and then restarted.
     private static func twoRuns(_ phone: PhoneRecording, in data: FilePath, isWhole: Bool) throws -> SessionDirectory {
         let made = try MadeSession(in: data, "walk-1")
         let stream = "phone/accelerometer"
@@ -342,7 +343,7 @@ struct BusFillTests {
             let phone = PhoneRecording()
             let session = try Self.twoRuns(phone, in: directory, isWhole: false)
             let whole = try Self.twoRuns(phone, in: directory.appending("whole"), isWhole: true)
-            // A relay has samples that are not the session's: what came after the next run was heard, by a wrong clock.
+            // The relay also has samples that are not the session's: they came after the next run was heard, with a wrong clock.
             var kept = Self.kept(phone, only: 0..<400)[0]
             for number in 400..<450 { kept.samples[number] = ("\(1004.001 + Double(number))", ["0", "0", "0"]) }
             let publisher = ScriptedPublisher(ScriptedPublisher.keeping([kept]))
@@ -367,8 +368,8 @@ struct BusFillTests {
         }
     }
 
-    /// A session whose publisher was not reachable when it was stopped.
-    /// - Parameter ahead: seconds by which its clock was ahead of the recorder's.
+    /// A session whose publisher was unreachable when it was stopped.
+    /// - Parameter ahead: seconds by which the publisher's clock was ahead of the recorder's.
     private static func cutOff(
         _ phone: PhoneRecording, ahead: Double = 0, in data: FilePath
     ) throws -> SessionDirectory {
@@ -384,7 +385,7 @@ struct BusFillTests {
         return made.directory
     }
 
-    /// By the publisher's clock, whose times samples have.
+    /// The end is converted to the publisher's clock, on which the samples' times are based.
     @Test(arguments: [0, 0.5, -0.5]) func samplesUpToTheSessionsEndAreFilledIn(ahead: Double) async throws {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording()
@@ -411,7 +412,7 @@ struct BusFillTests {
             let gap = try #require(try session.record().logs[0].gaps.first)
             #expect(gap.from == 200 && gap.count == 0)
             #expect(session.verify().verdict == .loss)
-            try await expectRefusal(session, from: first, saying: "nothing that belongs into it is kept")
+            try await expectRefusal(session, from: first, saying: "no samples that belong in it are kept")
             let all = ScriptedPublisher(ScriptedPublisher.keeping(Self.kept(phone)))
             #expect(try await Self.fill(session, from: all).remainingGaps == 0)
             Self.expectWhole(session)
@@ -450,10 +451,10 @@ struct BusFillTests {
             let session = try phone.session(in: directory, losing: Self.few)
             let publisher = ScriptedPublisher { _, _ in throw Self.busy() }
             try await expectRefusal(session, from: publisher, saying: "too busy to answer (16 replays are being made)")
-            // Once as often as is waited for, and once for each other gap.
+            // All permitted retries for one gap, and one request for each other gap.
             #expect(publisher.requests.count == 31 + 2 && publisher.pauses.count == 30)
             #expect(publisher.pauses.prefix(5) == [0.25, 0.5, 1, 2, 2] && publisher.pauses.last == 2)
-            // What came before stays.
+            // Samples received earlier are kept.
             let keeping = ScriptedPublisher.keeping(Self.kept(phone))
             let other = ScriptedPublisher { request, number in
                 guard number < 1 else { throw Self.busy() }
@@ -478,7 +479,7 @@ struct BusFillTests {
                 (RequestError(.notInSource, "they never reached the publisher"), 3, "never reached"),
                 (MessageError(.malformed, "an odd byte"), 3, "can't be read: an odd byte"),
                 (RequestError(.notAllowed, "the key has no role"), 1, "the key has no role"),
-                (NoAnswer(), 1, "no answer came from \(Self.endpoint)"),
+                (NoAnswer(), 1, "\(Self.endpoint) did not answer"),
             ]
             for (error, requests, words) in refusals {
                 let publisher = ScriptedPublisher { _, _ in throw error }
@@ -486,7 +487,7 @@ struct BusFillTests {
                 #expect(publisher.requests.count == requests, "\(words)")
                 #expect(publisher.pauses.isEmpty)
             }
-            // A publisher that ends: what came before that stays.
+            // The publisher ends: samples received before that are kept.
             let keeping = ScriptedPublisher.keeping(Self.kept(phone), atOnce: 5)
             let outcome = try await Self.fill(
                 session,
@@ -511,7 +512,7 @@ struct BusFillTests {
             let other = StreamName(device: "phone", stream: "gyroscope")
             let good = kept.batch(10..<20)
             let text = String(decoding: good[0], as: UTF8.self)
-            /// Frames, and which of the samples 10 to 19 they bring.
+            /// Frames, and those of the samples 10 to 19 that they deliver.
             let answers: [(String, [[UInt8]], Set<Int>)] = [
                 ("another run", changed { $0.epoch = "E2" }.batch(10..<20), []),
                 ("another stream", changed { $0.name = other }.batch(10..<20), []),
@@ -541,7 +542,7 @@ struct BusFillTests {
                     return (SamplesReplay.Reply(from: 10, count: count, first: 0, last: 99), frames[...])
                 }
                 if had.isEmpty {
-                    try await expectRefusal(session, from: publisher, saying: "nothing came")
+                    try await expectRefusal(session, from: publisher, saying: "sent no samples")
                     continue
                 }
                 let outcome = try await Self.fill(session, from: publisher)
@@ -589,7 +590,7 @@ struct BusFillTests {
         }
     }
 
-    /// The session is as it was before, or filled, wherever a call fails; and the next fill is the first one.
+    /// Wherever a call fails, the session is either unchanged or filled; and the next fill works as the first would have.
     @Test func whereverACallFailsTheSessionIsTheOldOrTheNewOne() async throws {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording(seconds: 2)
@@ -621,7 +622,7 @@ struct BusFillTests {
         }
     }
 
-    /// The same where the program is killed.
+    /// The same, if the program is killed.
     @Test func whereverAFillIsKilledTheSessionIsTheOldOrTheNewOne() async throws {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording(seconds: 2)
@@ -631,7 +632,7 @@ struct BusFillTests {
             _ = try await Self.fill(
                 counted, from: publisher, calls: FillTests.calls(count, at: .max) { () throws(Errno) in })
             var leftovers: Set<String> = []
-            // A process for every second call, and for the last ones, around the moment at which the session is replaced.
+            // A process for every second call, and for each of the last ones, around the replacement of the session.
             for number in 1...count.value where number % 2 == 0 || number > count.value - 4 {
                 let data = directory.appending("\(number)")
                 let session = try phone.session(in: data, losing: Self.few)
@@ -657,7 +658,7 @@ struct BusFillTests {
         }
     }
 
-    /// What a kill leaves has no session's name, and goes with the next fill.
+    /// A killed fill's leftovers have no session's name, and the next fill removes them.
     @Test func whatAKilledFillLeftIsRemoved() async throws {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording(seconds: 2)

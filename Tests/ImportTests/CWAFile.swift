@@ -1,15 +1,15 @@
 /// A `.cwa` file, made block by block.
 struct CWAFile {
-    /// A block before it becomes bytes.
+    /// A block before encoding.
     struct Block {
         var layout: UInt8 = 0x32
         var session: UInt32 = 7
         var sequence: UInt32 = 0
         /// Year, month, day, hour, minute, second.
         var date: [UInt32] = [2026, 11, 21, 10, 0, 0]
-        /// Of a second, in 1/32768; nil for a block with a device number in its place.
+        /// Of a second, in 1/32768; nil for a block that has a device number instead.
         var fraction: UInt16?
-        /// At which sample the date holds.
+        /// The sample to which the date applies.
         var offset: Int16 = 0
         /// 0x4A is 100 Hz and 8 g.
         var rate: UInt8 = 0x4A
@@ -20,7 +20,7 @@ struct CWAFile {
         var samples: [[Int16]] = []
         /// Exponents of packed samples.
         var exponents: [UInt32] = []
-        /// How many samples the block says to have; nil for as many as it has.
+        /// The sample count in the block's header; nil for the true one.
         var count: UInt16?
 
         var bytes: [UInt8] {
@@ -73,8 +73,8 @@ struct CWAFile {
         return bytes
     }
 
-    /// Blocks of a device whose true rate is 98 Hz: each begins so many samples after the one before, whose date holds at its
-    /// first sample.
+    /// Blocks of a device whose true rate is 98 Hz. Each begins this many samples after the previous block, and its date applies
+    /// to its first sample.
     static func blocks(
         _ count: Int, of samples: Int = 80, layout: UInt8 = 0x32, columns: Int = 3, rate: Double = 98,
         _ value: (Int, Int) -> Int16
@@ -85,7 +85,7 @@ struct CWAFile {
             var made = Block(layout: layout, sequence: UInt32(block))
             made.date = [2026, 11, 21, 10, whole / 60, whole % 60]
             made.fraction = UInt16((seconds - Double(whole)) * 32768)
-            // As firmware does: the offset is moved to where the whole second was.
+            // As firmware does: the offset is moved to the whole second.
             made.offset = -Int16((Int(made.fraction ?? 0) * 100) >> 15)
             made.samples = (0..<samples).map { sample in (0..<columns).map { value(block * samples + sample, $0) } }
             return made

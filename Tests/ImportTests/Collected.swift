@@ -2,7 +2,7 @@ import Files
 import Import
 import Messages
 
-/// What a decoder found in a file.
+/// Everything that a decoder found in a file.
 struct Collected {
     struct Sample: Hashable {
         /// Nanoseconds since the first sample's second.
@@ -12,7 +12,7 @@ struct Collected {
 
     private(set) var all: [Decoded] = []
 
-    /// - Parameter size: of the pieces in which the decoder gets the bytes.
+    /// - Parameter size: the size of the pieces that the decoder receives.
     init(_ decoder: some ImportDecoder, _ bytes: [UInt8], inPiecesOf size: Int = 1 << 16) throws(RecordingError) {
         var decoder = decoder
         var all: [Decoded] = []
@@ -46,7 +46,7 @@ struct Collected {
         }
     }
 
-    /// Gaps of the first stream, each with how many samples came before it.
+    /// The gaps of the first stream, each with the number of samples before it.
     var gaps: [[String]] {
         var count = 0
         var gaps: [[String]] = []
@@ -61,7 +61,7 @@ struct Collected {
         all.compactMap { found -> String? in if case .failure(let sentence) = found { sentence } else { nil } }
     }
 
-    /// All but samples, gaps and failures.
+    /// All items except samples, gaps and failures.
     var others: [Decoded] {
         all.filter { found -> Bool in
             switch found {

@@ -12,17 +12,17 @@ struct GT3XFile {
         return bytes
     }
 
-    /// A second of samples with 12 bits, y first.
+    /// A second of 12-bit samples, y first.
     static func packed(_ second: UInt32, _ samples: [[Int]]) -> [UInt8] {
         record(0, second, bits(samples.flatMap { [$0[1], $0[0], $0[2]] }))
     }
 
-    /// The same with x first, in type 27.
+    /// A second of 12-bit samples, x first: record type 27.
     static func packedInOrder(_ second: UInt32, _ samples: [[Int]]) -> [UInt8] {
         record(27, second, bits(samples.flatMap { $0 }))
     }
 
-    /// A second of samples with 16 bits.
+    /// A second of 16-bit samples.
     static func words(_ second: UInt32, _ samples: [[Int]]) -> [UInt8] {
         var payload: [UInt8] = []
         for value in samples.flatMap({ $0 }) { payload.append(little: Int16(value)) }
@@ -70,7 +70,7 @@ struct GT3XFile {
         """ + (scale.map { "Acceleration Scale: \($0)\n" } ?? "") + (zone.map { "TimeZone: \($0)\n" } ?? "")
     }
 
-    /// A second of samples that tell which they are.
+    /// A second of samples whose values identify them.
     static func samples(_ number: Int, rate: Int = 30) -> [[Int]] {
         (0..<rate).map { [(number * rate + $0) % 2000 - 1000, -$0, 256 + $0] }
     }

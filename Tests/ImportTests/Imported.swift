@@ -5,13 +5,13 @@ import Messages
 import Recording
 import SystemPackage
 
-/// A session that was made of a file.
+/// A session imported from a file.
 struct Imported {
     let outcome: SessionImport.Outcome
     let directory: SessionDirectory
     let record: SessionRecord
 
-    /// Imports a file into `data` of a directory.
+    /// Imports a file into `data` in a directory.
     @discardableResult
     init(
         _ name: String, _ bytes: [UInt8], in directory: FilePath,
@@ -45,7 +45,7 @@ struct Imported {
         return rows
     }
 
-    /// Every file's bytes.
+    /// The bytes of every file, by name.
     var files: [String: [UInt8]] {
         get throws {
             var files: [String: [UInt8]] = [:]

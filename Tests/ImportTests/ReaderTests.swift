@@ -7,10 +7,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Files of wearables as the readers of others see them, sample by sample.
+/// Wearables' files, compared with other projects' readers, sample by sample.
 @Suite(.timeLimit(.minutes(4)))
 struct ReaderTests {
-    /// Imports a file and reads it with a reader too.
+    /// Imports a file and also reads it with another project's reader.
     private static func read(
         _ kind: String, _ name: String, _ bytes: [UInt8], in directory: FilePath
     ) async throws -> String {
@@ -58,7 +58,7 @@ struct ReaderTests {
                 default: GT3XFile.packedInOrder(GT3XFile.start + number, samples)
                 }
             }
-            // Bit 2 of a parameter in address space 2 says that the device may sleep.
+            // Bit 2 of a parameter in address space 2: the device may sleep.
             var log = GT3XFile.record(21, GT3XFile.start, [0, 0, 2, 0, 4, 0, 0, 0])
             for number in UInt32(0)..<60 { log += second(number) }
             log += GT3XFile.asleep(GT3XFile.start + 60) + GT3XFile.awake(GT3XFile.start + 90)

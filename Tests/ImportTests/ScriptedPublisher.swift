@@ -2,11 +2,11 @@ import Import
 import Messages
 import Synchronization
 
-/// Answers requests for samples as a publisher does that keeps a part of a stream, or as a test says.
+/// Answers requests for samples like a publisher that keeps part of a stream, or as a test's script decides.
 final class ScriptedPublisher: SampleReplies {
     typealias Answer = (reply: SamplesReplay.Reply, frames: ArraySlice<[UInt8]>)
 
-    /// How samples travel.
+    /// How samples are encoded in messages.
     enum Form: CaseIterable { case json, packed }
 
     /// A stream, with the samples that are kept.
@@ -16,10 +16,10 @@ final class ScriptedPublisher: SampleReplies {
         var fields: [String]
         var types: [FieldType]?
         var form = Form.json
-        /// Uptimes, and values as JSON has them, by number.
+        /// Uptimes, and values as JSON, by sample number.
         var samples: [Int: (uptime: String, values: [String])]
 
-        /// Some of the samples as a batch: its body, and its matrix if it is packed.
+        /// A batch of some samples: its body, and its matrix if it is packed.
         func batch(_ numbers: Range<Int>) -> [[UInt8]] {
             let rows = numbers.compactMap { samples[$0] }
             let isPacked = form == .packed && types == nil
@@ -50,10 +50,10 @@ final class ScriptedPublisher: SampleReplies {
     private let state = Mutex(State())
     private let script: @Sendable (SamplesReplay, Int) throws -> Answer
 
-    /// - Parameter script: gets each request and how many came before.
+    /// - Parameter script: receives each request and the number of earlier requests.
     init(_ script: @escaping @Sendable (SamplesReplay, Int) throws -> Answer) { self.script = script }
 
-    /// Answers as a publisher does: what it keeps of a run from its first number on, up to a limit.
+    /// Answers as a publisher does: with the kept samples of a run from the first requested number on, up to a limit.
     static func keeping(
         _ kept: [Kept], atOnce limit: Int = 100, batch size: Int = 30
     ) -> @Sendable (SamplesReplay, Int) throws -> Answer {

@@ -8,7 +8,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Files become sessions that verify.
+/// Imported files become sessions that pass verification.
 @Suite(.timeLimit(.minutes(2)))
 struct SessionImportTests {
     private static let start = "2026-11-21T10:00:00.000000Z"
@@ -35,7 +35,7 @@ struct SessionImportTests {
             #expect(stream.gaps.map(\.count) == [80, 80])
             #expect(stream.gaps.map(\.reason) == [.notInSource, .malformed])
             #expect(stream.gaps.map(\.from) == [400, 880])
-            let failure = "1 blocks are damaged or none of the recording's, the first at byte 6144"
+            let failure = "1 blocks are damaged or not of this recording, the first at byte 6144"
             #expect(imported.record.failures == [failure])
             #expect(stream.unit == "g")
             #expect(stream.rate == 100)
@@ -61,7 +61,7 @@ struct SessionImportTests {
             let bytes = CWAFile.header(hardware: 0x64) + blocks.flatMap(\.bytes)
             let imported = try Imported("a.cwa", bytes, in: directory) { options in
                 options.format = format
-                // So that streams have several files each.
+                // So that each stream has several files.
                 options.maximumFileSize = 20_000
                 options.task = "Walk"
                 options.device = "left-wrist"
@@ -175,7 +175,7 @@ struct SessionImportTests {
         }
     }
 
-    /// What is left has no session's name, and does not keep the next import from beginning anew.
+    /// A killed import's leftovers have no session's name, and do not prevent the next import.
     @Test func anImportThatIsKilledLeavesNoSession() async throws {
         try await withTemporaryDirectory { directory in
             let path = directory.appending("a.cwa")

@@ -1,6 +1,6 @@
 import Compression
 
-/// A zip whose files are not compressed.
+/// A zip with uncompressed files.
 struct StoredZip {
     private(set) var bytes: [UInt8] = []
     private var directory: [UInt8] = []
@@ -11,7 +11,7 @@ struct StoredZip {
         finish()
     }
 
-    /// A zip whose only file is said to be longer than it is.
+    /// A zip with a single file, whose declared length exceeds its content.
     init(_ name: String, _ contents: [UInt8], bytesSaid: Int) {
         add(name, contents, bytesSaid: bytesSaid)
         finish()

@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Tables and exports of Sensor Logger: each cell to the digit, each time to the nanosecond.
+/// Tables and exports of Sensor Logger: each cell exact to the digit, each time to the nanosecond.
 @Suite struct TableTests {
     private static func imported(
         _ name: String, _ text: String, in directory: FilePath,
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    /// A quote that does not end costs its row alone, at the end of the table as in its middle.
+    /// An unterminated quote loses only its own row, at the table's end as in its middle.
     @Test(arguments: [300, 6_000]) func aQuoteThatDoesNotEndCostsOneRow(count: Int) throws {
         try withTemporaryDirectory { directory in
             let rows = (1...count).map { "\(1_795_255_200 + $0),\($0 == 100 ? "\"" : "")\($0)\n" }
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    /// All values are texts; objects of sensors stand between each other.
+    /// All values are texts; the sensors' objects are interleaved.
     @Test(arguments: [true, false])
     func anExportAsJSONHasAStreamForEachSensor(zipped isZipped: Bool) throws {
         try withTemporaryDirectory { directory in

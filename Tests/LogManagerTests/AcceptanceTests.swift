@@ -5,10 +5,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What the ancestor's users and its own tests say, against a whole log-manager: SEEDS' cases by their numbers.
+/// Requirements from the predecessor's users and its own tests, against a whole log manager; the case numbers are those of SEEDS.
 @Suite(.timeLimit(.minutes(2)))
 struct AcceptanceTests {
-    /// Runs a log-manager on a directory of its own, or twice in turn on the same.
+    /// Runs a log manager on a directory of its own, or twice in succession on the same one.
     private func run(
         options: [String: String] = [:], _ prepare: @escaping @Sendable (FilePath) throws -> Void = { _ in },
         _ body: @escaping @Sendable (LogManagerUnderTest) async throws -> Void,
@@ -75,7 +75,7 @@ struct AcceptanceTests {
             let more = try StoredSession("t", in: manager.data)
             try await manager.announce(more.event(more.finish()))
             try await eventually("a second event") { manager.crossings("totalBytes").count == 2 }
-            // One for the crossing, not for each of the three files; and none of a threshold that is not set.
+            // One event for the crossing, not one for each of the three files; and none for a threshold that is not set.
             let crossings = manager.crossings("totalBytes")
             #expect(crossings.map(\.bytes) == [27, 27])
             #expect(crossings.allSatisfy { $0.limit == 10 && $0.name == "*" })
@@ -142,7 +142,7 @@ struct AcceptanceTests {
             let small = try session.finish(bytes: 1)
             try await manager.announce(session.event(small))
             try await eventually("an event") { manager.crossings("pendingUploadBytes").count == 1 }
-            // Equal again: re-armed.
+            // Equal to the limit again: the threshold is re-armed.
             _ = try await manager.send(LogsMarkUploaded(paths: [small]))
             try await manager.announce(session.event(session.finish(bytes: 1)))
             try await eventually("a second event") { manager.crossings("pendingUploadBytes").count == 2 }
@@ -166,7 +166,7 @@ struct AcceptanceTests {
             let usage = try await manager.send(LogsUsage())
             #expect(usage.currentBytes == 1_000 && usage.totalBytes == 20)
             #expect(try await manager.refusal(LogsRemoveOldAndUploaded(bytes: -1))?.data?.reason == "invalidParameter")
-            // A hard link can't be told from somebody else's file, so it stays.
+            // A hard link is indistinguishable from another person's file, so it stays.
             let kept = manager.data.appending(paths[1]).string
             try FileManager.default.linkItem(atPath: kept, toPath: manager.data.appending("link").string)
             let refusal = try await manager.refusal(LogsRemoveOldAndUploaded(bytes: 0))
@@ -193,7 +193,7 @@ struct AcceptanceTests {
                     LogsSetThresholds(pendingUploadBytes: 1_000, totalBytes: 2_000, minimumFreeBytes: 3))
                 _ = try await manager.send(LogsMarkUploaded(paths: [paths[0]]))
             }
-            // While it is away, a file comes and another goes.
+            // While the log manager is down, one file appears and another disappears.
             try session.finish(bytes: 40)
             try FileManager.default.removeItem(atPath: data.appending(paths[1]).string)
             try await LogManagerUnderTest.run(in: data) { manager in

@@ -7,7 +7,7 @@ import Recording
 @testable import LogStorage
 
 extension Catalog {
-    /// Makes the catalog have what a session's directory has, at once.
+    /// Updates the catalog to a session's directory in one step.
     func reconcile(with content: DataDirectory.Content, in folder: DataDirectory) throws -> CatalogChanges {
         var reconciliation = try Reconciliation(of: content, in: self, folder: folder)
         var changes = CatalogChanges()
@@ -23,19 +23,19 @@ extension Catalog {
         try set(configuration, for: pattern)
     }
 
-    /// What a pragma answers, as text; empty if it answers nothing.
+    /// A pragma's result as text; empty if there is none.
     func pragma(_ text: String) throws -> String {
         try read { database in
             try Row.fetchOne(database, sql: "PRAGMA \(text)").map { "\($0[0] as DatabaseValue)" } ?? ""
         }.filter { $0 != "\"" }
     }
 
-    /// Changes the database behind the catalog's back.
+    /// Changes the database without the catalog's knowledge.
     func execute(_ sql: String) throws {
         try write { try $0.execute(sql: sql) }
     }
 
-    /// How many receipts are kept.
+    /// The number of stored receipts.
     func receiptCount() throws -> Int {
         try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM receipt") ?? 0 }
     }

@@ -14,7 +14,7 @@ struct CatalogDiffTests {
         try #require(FinishedName(fileName: text.utf8))
     }
 
-    /// A file with a modification time so many nanoseconds after 2026-11-20T23:53:01Z.
+    /// A file whose modification time is this many nanoseconds after 2026-11-20T23:53:01Z.
     private func found(_ text: String, at offset: Int64, bytes: Int = 40, inode: UInt64 = 1) throws -> ScannedFile {
         let name = try name(text)
         let modified = Self.second + offset
@@ -34,7 +34,7 @@ struct CatalogDiffTests {
         files.map { $0.finished.nanosecondsSince1970 - Self.second }
     }
 
-    /// Case 16: files of one second stand in the order of their counts, whatever their times are; 100 comes after 99.
+    /// Case 16: files of the same second are ordered by their counts, whatever their modification times; 100 comes after 99.
     @Test func case16_countsGoBeforeTimes() throws {
         let files = [
             try found("a-20261120235301.json", at: 5), try found("a-20261120235301-01.json", at: 5),
@@ -46,7 +46,7 @@ struct CatalogDiffTests {
         #expect(offsets(CatalogDiff(known: [], found: files, after: nil).added) == [5, 6, 7, 900, 901])
     }
 
-    /// The stamp stands still while the clock is behind it; the files' own times are earlier than their stamp.
+    /// The names' stamp stands still while the clock is behind it, so the files' own times are earlier than their stamp.
     @Test func aClockThatWasSetBackKeepsTheOrder() throws {
         let files = [
             try found("a-20261120235301.json", at: 700), try found("a-20261120235301-01.json", at: -3_600_000_000_000),
@@ -103,7 +103,7 @@ struct CatalogDiffTests {
         #expect(new.sha256 == "00" && new.uploaded != nil && new.receipt == .string("ok"))
     }
 
-    /// A file that turns up between two others moves the later ones on where it must.
+    /// If a file appears between two others, the later ones move on as far as necessary.
     @Test func laterFilesStayLater() throws {
         let first = try found("a-20261120235301.json", at: 5)
         let second = try found("a-20261120235301-01.json", at: 5)

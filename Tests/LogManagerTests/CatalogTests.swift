@@ -33,7 +33,7 @@ struct CatalogTests {
                 try catalog.set(configuration)
                 try catalog.set(LogConfiguration(name: "a"))
                 try catalog.set(LogConfiguration(name: "watch_*", format: "tsv"))
-                // The last one counts.
+                // The last rule of a name applies.
                 try catalog.set(LogConfiguration(name: "a", format: "csv"))
             }
             do {
@@ -50,7 +50,7 @@ struct CatalogTests {
         }
     }
 
-    /// A catalog of 0.6 has no rules for patterns.
+    /// A catalog of version 0.6 has no rules for patterns.
     @Test func logsThatWereAddedBeforeThereWerePatternsAreKept() throws {
         try withTemporaryDirectory { data in
             do {
@@ -70,7 +70,7 @@ struct CatalogTests {
         }
     }
 
-    /// Case 17, and whether they were crossed.
+    /// Case 17: the limits are stored, and whether they were crossed.
     @Test func case17_thresholdsAreKept() throws {
         try withTemporaryDirectory { data in
             do {
@@ -96,7 +96,7 @@ struct CatalogTests {
                 "3-20261120235301.json", "3-20261120235301-01.json", "1-20261120235302.json", "2-20261120235303.json",
                 "1-20261120235304.json",
             ]
-            // Written in another order than finished.
+            // Written in a different order than finished.
             for name in names.sorted() { try session.write(name) }
             let catalog = try Catalog(in: data)
             try scan(data, into: catalog)
@@ -112,7 +112,7 @@ struct CatalogTests {
             let catalog = try Catalog(in: data)
             let second: Int64 = 1_795_218_781_000_000_000
             var paths: [String] = []
-            // "a-b" comes before "a/" as text.
+            // As text, "a-b" comes before "a/".
             for name in ["b", "a", "a-b", "c"] {
                 let session = try StoredSession(name, in: data)
                 for log in ["phone_gyro", "watch_gyro"] {
@@ -161,7 +161,7 @@ struct CatalogTests {
         }
     }
 
-    /// A page may end with a file that is removed before the next one is asked for.
+    /// A page's last file may be removed before the next page is requested.
     @Test func aListGoesOnAfterAFileThatIsGone() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
@@ -178,7 +178,7 @@ struct CatalogTests {
 
     // MARK: Marks
 
-    /// Case 60: marks survive, with their receipts, and can be taken back.
+    /// Case 60: marks survive with their receipts, and can be withdrawn.
     @Test func case60_marksAreKept() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
@@ -204,7 +204,7 @@ struct CatalogTests {
                 #expect(file.entry.uploaded)
                 try catalog.unmark([file])
                 #expect(catalog.usage.pendingBytes == 40)
-                // A second mark brings its own date and receipt.
+                // A second mark has its own date and receipt.
                 let second = try #require(try catalog.file(at: paths[1]))
                 try catalog.mark([second], receipt: nil, date: .now)
                 #expect(catalog.usage.pendingBytes == 40)
@@ -288,7 +288,7 @@ struct CatalogTests {
             try scan(data, into: try Catalog(in: data))
             let path = data.appending("catalog/catalog.sqlite")
             var bytes = try Data(contentsOf: URL(filePath: path.string))
-            // All but the header and the schema.
+            // Overwrites everything except the header and the schema.
             for index in 16_384..<bytes.count { bytes[index] = 0xFF }
             try bytes.write(to: URL(filePath: path.string))
             let error = try #require(throws: RecordingError.self) { try Catalog(in: data) }
@@ -306,7 +306,7 @@ struct CatalogTests {
         }
     }
 
-    /// What was answered survives a power cut.
+    /// A request that was answered survives a power cut.
     @Test func eachCommitIsSynced() throws {
         try withTemporaryDirectory { data in
             let catalog = try Catalog(in: data)
@@ -321,7 +321,7 @@ struct CatalogTests {
             let path = try session.write("phone_gyro-20261120235301.json")
             for count in 10..<99 { try session.write("phone_gyro-20261120235301-\(count).json") }
             let catalog = try Catalog(in: data)
-            // As a full disk: the database may not grow.
+            // Simulates a full disk: the database may not grow.
             let pages = try catalog.pragma("page_count")
             _ = try catalog.pragma("max_page_count = \(pages)")
             let folder = try DataDirectory(data)

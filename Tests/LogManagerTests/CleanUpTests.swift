@@ -8,10 +8,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What goes by itself, and what goes with its log.
+/// Files that are removed automatically, and files that are removed with their log.
 @Suite(.timeLimit(.minutes(2)))
 struct CleanUpTests {
-    /// Runs a log-manager with a session of six files of 10 kB, one a second. Its `session.json` takes 2 kB.
+    /// Runs a log manager with a session of six files of 10 kB, one a second. Its `session.json` takes 2 kB.
     private func run(
         options: [String: String] = [:],
         _ body: @escaping @Sendable (LogManagerUnderTest, [String]) async throws -> Void
@@ -38,7 +38,7 @@ struct CleanUpTests {
         try await run(options: ["total-threshold": "35000", "when-full": "oldest"]) { manager, paths in
             try await eventually("three files") { try await manager.paths() == Array(paths[3...]) }
             #expect(try await manager.send(LogsUsage()).totalBytes == 30_000)
-            // Uploaded ones go first.
+            // Uploaded files are removed first.
             _ = try await manager.send(LogsMarkUploaded(paths: [paths[4]]))
             _ = try await manager.send(LogsSetThresholds(totalBytes: 17_000))
             try await eventually("one file") { try await manager.paths() == [paths[5]] }
@@ -53,9 +53,9 @@ struct CleanUpTests {
         try await run(options: ["total-threshold": "35000", "when-full": "uploaded-only"]) { manager, paths in
             #expect(try await manager.paths() == paths)
             try await eventually("a word about it") {
-                manager.health.reply.reasons.contains { $0.contains("lets nothing more go") }
+                manager.health.reply.reasons.contains { $0.contains("allows no more removals") }
             }
-            // A clean-up that found nothing rests for half a minute, but not when something is marked.
+            // A clean-up that found nothing pauses for half a minute, but a mark ends the pause.
             let start = ContinuousClock.now
             _ = try await manager.send(LogsMarkUploaded(paths: [paths[0]]))
             try await eventually("a removed file") { try await manager.paths() == Array(paths[1...]) }
@@ -67,7 +67,7 @@ struct CleanUpTests {
         }
     }
 
-    /// What is left of a session goes last: without it nobody finds out what became of its files.
+    /// A session's record is removed last: without it, nobody can find out what happened to the session's files.
     @Test(arguments: [("oldest", true), ("uploaded-only", false)])
     func aSessionWithoutFilesIsRemovedIfThatIsNotEnough(policy: String, isGone: Bool) async throws {
         try await run(options: ["when-full": policy]) { manager, paths in
@@ -101,11 +101,11 @@ struct CleanUpTests {
     }
 
     @Test func theRoomOnTheDiskCounts() async throws {
-        // So much is never free: everything may go, and still it is not enough.
+        // This much is never free: all files may be removed, and it is still not enough.
         try await run(options: ["minimum-free": "1000TB", "when-full": "oldest"]) { manager, _ in
             try await eventually("no file") { try await manager.paths().isEmpty }
             try await eventually("a word about it") {
-                manager.health.reply.reasons.contains { $0.contains("lets nothing more go") }
+                manager.health.reply.reasons.contains { $0.contains("allows no more removals") }
             }
         }
     }
@@ -113,7 +113,7 @@ struct CleanUpTests {
     @Test func aLogIsRemovedWithItsFilesOnlyWhereThatIsSaid() async throws {
         try await run { manager, paths in
             #expect(try await manager.refusal(LogsRemove(name: "phone_gps"))?.data?.reason == "unknownLog")
-            // It has files, so it is known.
+            // The log has files, so it is known.
             #expect(try await manager.refusal(LogsRemove(name: "phone_gyro"))?.data?.reason == "wouldDelete")
             _ = try await manager.send(LogsAdd(name: "phone_gyro"))
             _ = try await manager.send(LogsAdd(name: "empty"))
@@ -127,7 +127,7 @@ struct CleanUpTests {
             #expect(try await manager.send(LogsUsage()).totalBytes == 0)
             let removed = try RemovedFile.read(in: Directory(manager.data.appending("recordings/s")))
             #expect(removed.count == 6 && removed.allSatisfy { $0.reason == "logs.remove" && $0.sha256 != nil })
-            // A log that is gone may be added again.
+            // A removed log can be added again.
             _ = try await manager.send(LogsAdd(name: "phone_gyro"))
         }
     }
@@ -154,7 +154,7 @@ struct CleanUpTests {
             #expect(try await manager.refusal(LogsSetThresholds(totalBytes: 7)) != nil)
             #expect(manager.health.reply.status == .failing)
             try await catalog.write { try $0.execute(sql: "ALTER TABLE away RENAME TO threshold") }
-            // Long before the next regular look at the disk.
+            // Long before the next regular disk scan.
             try await eventually("it is well") { manager.health.reply.status != .failing }
             _ = try await manager.send(LogsSetThresholds(totalBytes: 7))
         }
@@ -165,7 +165,7 @@ struct CleanUpTests {
             _ = try await manager.send(LogsMarkUploaded(paths: [paths[0], paths[1]]))
             try FileManager.default.removeItem(atPath: manager.data.appending(paths[5]).string)
             try Data(repeating: 0, count: 11_000).write(to: URL(filePath: manager.data.appending(paths[0]).string))
-            // Before it is noticed, it is not what was uploaded.
+            // The changed file is not the uploaded one, even before the change is noticed.
             let outcome = try await manager.send(LogsRemoveUploaded(paths: [paths[0]]))
             #expect(outcome.done.isEmpty || outcome.refused.isEmpty)
             #expect(outcome.refused.count == 1)

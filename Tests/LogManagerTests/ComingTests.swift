@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Recorders that come and go.
+/// Recorders that connect and disconnect.
 @Suite(.timeLimit(.minutes(2)))
 struct ComingTests {
     @Test func whatWasFinishedWhileNobodyHeardIsFoundWhenTheRecorderIsBack() async throws {
         let endpoint = try FreePort.endpoint()
         try await withTemporaryDirectory { data in
-            // By itself it looks at the disk every five minutes.
+            // Without events, the log manager scans the disk only every five minutes.
             try await LogManagerUnderTest.run(in: data, options: ["subscribe": endpoint]) { manager in
                 let path = try StoredSession(in: data).finish()
                 #expect(try await manager.paths() == [])

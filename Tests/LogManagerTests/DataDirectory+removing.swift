@@ -5,8 +5,8 @@ import Recording
 @testable import LogStorage
 
 extension DataDirectory {
-    /// Removes files that are in the ledger, as log-manager does.
-    /// - Returns: each file, and why it is still there, if it is.
+    /// Removes files that are in the ledger, as the log manager does.
+    /// - Returns: each file, with the error if it could not be removed.
     func remove(
         _ files: [CatalogFile], of session: SessionIdentifier, reason: RemovalReason, date: WallTime
     ) -> [(file: CatalogFile, refusal: String?)] {

@@ -14,8 +14,8 @@ struct DataDirectoryTests {
     private static let name = "phone_gyro-20261120235301.json"
     private static let other = "phone_gyro-20261120235302.json"
 
-    /// A data directory with a session that has two finished files, both in the catalog; and, beside it, a directory with
-    /// a file of the same name that is nobody's business.
+    /// A data directory with a session of two finished files, both in the catalog; and, beside it, an unrelated directory with a
+    /// file of the same name.
     private func withFiles(
         _ body: (_ data: FilePath, _ session: StoredSession, _ outside: FilePath, _ files: [CatalogFile]) throws -> Void
     ) throws {
@@ -36,7 +36,7 @@ struct DataDirectoryTests {
         }
     }
 
-    /// Removes the first file of two, which must be refused, and then looks whether the other one is as it was.
+    /// Removes the first of two files, which must be refused, and checks that the other one is unchanged.
     private func expectRefusal(
         _ reason: String, of files: [CatalogFile], in data: FilePath, isWholeSession: Bool = false,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -131,7 +131,7 @@ struct DataDirectoryTests {
             try expectRefusal("symbolic link", of: files, in: data, isWholeSession: true)
             let folder = try DataDirectory(data)
             #expect(throws: RecordingError.self) { try folder.sessions() }
-            // Nor is it forgotten what was known.
+            // Nor are known files forgotten.
             #expect(throws: RecordingError.self) { try folder.content(of: session.identifier) }
         }
     }
@@ -182,7 +182,7 @@ struct DataDirectoryTests {
         }
     }
 
-    // MARK: What counts
+    // MARK: Counted files
 
     @Test func inASessionThatIsOverEveryFinishedFileOfItsLogsCounts() throws {
         try withTemporaryDirectory { data in
@@ -223,12 +223,12 @@ struct DataDirectoryTests {
             let content = try folder.content(of: session.identifier)
             #expect(content.files.map(\.isFinished) == [false])
             #expect(content.warning?.contains("session.json can't be read") == true)
-            // A link to one that can be read is not followed.
+            // A link to a readable record is not followed.
             let other = try StoredSession("t", in: data)
             unlink(session.path(of: "session.json").string)
             #expect(symlink(other.path(of: "session.json").string, session.path(of: "session.json").string) == 0)
             #expect(try folder.content(of: session.identifier).warning != nil)
-            // No pipe is waited for.
+            // Reading must not block on a pipe.
             unlink(session.path(of: "session.json").string)
             #expect(mkfifo(session.path(of: "session.json").string, 0o644) == 0)
             #expect(try folder.content(of: session.identifier).warning != nil)
@@ -240,10 +240,10 @@ struct DataDirectoryTests {
             let session = try StoredSession("s", in: data)
             let folder = try DataDirectory(data)
             let path = try session.finish(bytes: 1000)
-            // It has a file.
+            // The session still has a file.
             #expect(folder.retireRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
             unlink(data.appending(path).string)
-            // Nobody said what became of it.
+            // Nobody has reported what happened to the file.
             #expect(folder.retireRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
             let name = String(path.split(separator: "/")[2])
             try RemovedFile.append(
@@ -251,7 +251,7 @@ struct DataDirectoryTests {
             #expect(folder.retireRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
             try session.write("photo.jpg", bytes: 500)
             #expect(mkdir(session.path(of: "more").string, 0o755) == 0)
-            // A link goes, and not what it leads to.
+            // A link is removed, but not its target.
             try session.write("more/x", bytes: 7)
             let elsewhere = data.appending("elsewhere").string
             #expect(mkdir(elsewhere, 0o755) == 0)
@@ -267,7 +267,7 @@ struct DataDirectoryTests {
         }
     }
 
-    /// The receiver does not have them.
+    /// The receiver does not have these annotations.
     @Test(arguments: [true, false])
     func annotationsThatCameAfterTheUploadAreKept(hasMade: Bool) throws {
         try withTemporaryDirectory { data in
@@ -288,7 +288,8 @@ struct DataDirectoryTests {
                 try session.directory.add(Annotation(number: number, label: "fall", from: date, date: date))
             }
             try annotate(1, at: 900)
-            // While the archive waited for its receiver; without a word about it, the upload is what is known.
+            // The annotation came while the archive waited for its receiver; without a record of the archive's making, the upload
+            // time applies.
             if hasMade { try annotate(2, at: 1_500) } else { try annotate(2, at: 2_500) }
             #expect(folder.retireRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
             try Directory.removeFile(session.path(of: SessionDirectory.annotationsName))
@@ -318,7 +319,7 @@ struct DataDirectoryTests {
         }
     }
 
-    /// Otherwise the second one would go without an event of its own.
+    /// Otherwise the second session would be removed without an event of its own.
     @Test func aSessionIsRetiredAfterAnEarlierOneOfItsName() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
@@ -356,7 +357,7 @@ struct DataDirectoryTests {
         }
     }
 
-    /// What was listed is used again as long as nothing came or went, however the system's clock ticks.
+    /// A listing is reused as long as the directory has not changed, regardless of the clock's resolution.
     @Test func namesAreListedAgainWhereTheDirectoryMayHaveChanged() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data, status: .running)
@@ -370,7 +371,7 @@ struct DataDirectoryTests {
             let names = session.directory.directory.path
             let time = timespec(tv_sec: Int(changed / 1_000_000_000), tv_nsec: Int(changed % 1_000_000_000))
             try session.write("watch_gyro.json")
-            // As if it had come in the same tick.
+            // As if the file had been added in the same clock tick.
             #expect(utimensat(AT_FDCWD, names.string, [time, time], 0) == 0)
             #expect(OpenFileNames(in: folder, known: early, now: .now)?.names.count == 2)
             #expect(OpenFileNames(in: folder, known: late, now: .now)?.names.count == 1)

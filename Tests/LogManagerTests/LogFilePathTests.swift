@@ -41,7 +41,7 @@ struct LogFilePathTests {
         #expect(throws: Refusal.self) { try LogFilePath(text) }
     }
 
-    /// The reader that looks for the log finds what the one that knows it finds.
+    /// A name that is read without knowing its log has one of the meanings that it has with a known log.
     @Test func namesAreReadAsRecordingWritesThem() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SplitMix(seed: seed)
@@ -56,7 +56,7 @@ struct LogFilePathTests {
             }
             let name = FinishedName(fileName: text.utf8)
             if let name { #expect(readings.contains(name), "seed \(seed)") }
-            // What can be read in one way only, is.
+            // An unambiguous name has its only meaning.
             if readings.count == 1, let only = readings.first, only.count < 1_000_000_000 {
                 let front = only.log.text.split(separator: "-", omittingEmptySubsequences: false).last ?? ""
                 let isStamp = only.log.text.contains("-") && front.count == 14 && front.allSatisfy(\.isNumber)

@@ -8,10 +8,10 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// A log-manager, set up as its main does, in this process.
+/// A log manager in this process, set up as by its `main`.
 final class LogManagerUnderTest: Sendable {
     let data: FilePath
-    /// How it says that it is.
+    /// The log manager's own health report.
     let health: Health
     private let context: Context
     private let thread: SocketThread
@@ -32,7 +32,7 @@ final class LogManagerUnderTest: Sendable {
             of: TopicArea.log, at: endpoints.publish, context: context, thread: thread)
     }
 
-    /// Runs a log-manager as long as a closure does.
+    /// Runs a log manager while a closure runs.
     /// - Parameter options: settings by their keys.
     static func run(
         in data: FilePath, options: [String: String] = [:],
@@ -52,7 +52,7 @@ final class LogManagerUnderTest: Sendable {
             configuration: ServiceConfiguration(for: .logManager, reading: reader),
             logger: Logger(label: "log-manager") { _ in SwiftLogNoOpLogHandler() })
         let settings = try LogManagerSettings(reading: reader)
-        // One that ran before in this process lets go of the directory a little later than a process that ends.
+        // A previous log manager in this process releases the directory a little later than an ended process would.
         let running = try await eventualValue("the data directory") {
             do {
                 return try await RunningService.logManager(settings, on: host)
@@ -90,7 +90,7 @@ final class LogManagerUnderTest: Sendable {
             .send(request, timeout: .seconds(50))
     }
 
-    /// Why a request is refused; nil if it is not.
+    /// The error that a request is refused with; nil if it succeeds.
     func refusal(_ request: some Request) async throws -> RequestError? {
         do {
             _ = try await send(request)
@@ -105,12 +105,12 @@ final class LogManagerUnderTest: Sendable {
         try await send(LogsList(name: log)).files.map(\.path)
     }
 
-    /// The paths of those that are not uploaded.
+    /// The paths of files that are not uploaded.
     func pending() async throws -> [String] { try await send(LogsNeedingUpload()).files.map(\.path) }
 
     // MARK: Events
 
-    /// Publishes what a recorder says until the files are known.
+    /// Publishes a recorder's event until its files are known.
     func announce(_ event: SegmentFinished) async throws {
         try await eventually("\(event.path) in the list") {
             try recorder.publish(event)
@@ -118,14 +118,14 @@ final class LogManagerUnderTest: Sendable {
         }
     }
 
-    /// What it published, in order.
+    /// The published events, in order.
     var events: [LogFileEvent] { published.all }
 
-    /// The crossings of a threshold that were published.
+    /// The published crossings of a threshold.
     func crossings(_ threshold: String) -> [LogFileEvent] {
         events.filter { $0.change == .threshold && $0.threshold == threshold }
     }
 
-    /// The paths of files of which an event was published.
+    /// The paths of files with a published event of this kind.
     func paths(_ change: LogFileEvent.Change) -> [String] { events.filter { $0.change == change }.compactMap(\.path) }
 }

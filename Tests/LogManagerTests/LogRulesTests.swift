@@ -21,7 +21,7 @@ import Testing
     ])
     func whatNoLogCanBeCalledIsNoPattern(text: String) { #expect(LogPattern(text) == nil) }
 
-    /// The order in which they were added makes no difference.
+    /// The order in which rules were added makes no difference.
     @Test func theMostExactRuleCounts() throws {
         let names = ["*", "left-*", "left-wrist_*", "*_gyro", "left-wrist_gyro"]
         for order in [names, names.reversed()] {

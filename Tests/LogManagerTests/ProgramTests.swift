@@ -18,7 +18,7 @@ struct ProgramTests {
         }
     }
 
-    /// What a subcommand prints.
+    /// The output of a subcommand.
     private func output(_ arguments: String...) async throws -> String {
         try await ProgramUnderTest.run("log-manager", arguments: arguments) { program in
             let programEnd = try await program.end()
@@ -89,7 +89,7 @@ struct ProgramTests {
         }
     }
 
-    /// It does not finish another run's removals either, because it publishes no events.
+    /// A dry run does not complete another run's removals either, because it publishes no events.
     @Test func aDryRunRemovesNoSessionThatWasRetired() async throws {
         try await withTemporaryDirectory { data in
             try StoredSession(in: data).finish()
@@ -119,7 +119,7 @@ struct ProgramTests {
             #expect(try await check(data).0 == .exited(0))
             let catalog = data.appending("catalog/catalog.sqlite").string
             let whole = try Data(contentsOf: URL(filePath: catalog))
-            // All but the header, which says what it is.
+            // Overwrites everything except the header, which identifies a database.
             try (whole.prefix(100) + Data(repeating: 0xA5, count: whole.count - 100)).write(to: URL(filePath: catalog))
             let (end, text) = try await check(data)
             #expect(end == .exited(74) && text.contains("Put a backup in its place"))

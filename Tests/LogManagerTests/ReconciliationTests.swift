@@ -35,7 +35,7 @@ struct ReconciliationTests {
 
             unlink(session.path(of: Self.name(0)).string)
             try session.append(to: Self.name(1))
-            // Written anew, with the bytes and the time that it had.
+            // Rewritten with the same bytes and modification time.
             try session.write(Self.name(2), bytes: 10, modified: files[2].identity.modified)
             try session.write(Self.name(7), bytes: 10)
             let changes = try scan(data, into: catalog)
@@ -62,7 +62,7 @@ struct ReconciliationTests {
             let catalog = try Catalog(in: data)
             _ = try scan(data, into: catalog)
             #expect(try catalog.file(at: session.wirePath(of: Self.name(0)))?.sha256 == hash)
-            // Other bytes, so the listed hash is not theirs, now and later.
+            // Other bytes: the listed hash does not apply, now or later.
             try session.write(Self.name(0), modified: 7)
             #expect(try scan(data, into: catalog).changed.count == 1)
             _ = try scan(data, into: catalog)
@@ -70,7 +70,7 @@ struct ReconciliationTests {
         }
     }
 
-    /// The recorder may still be at a file that it has not listed; one that an event named stays, though.
+    /// The recorder may still be writing a file that it has not listed; but a file that an event named stays.
     @Test func whatARecorderWorksOnIsNotCatalogued() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data, status: .running)
@@ -82,13 +82,13 @@ struct ReconciliationTests {
             var event = try #require(try DataDirectory(data).find(session.wirePath(of: Self.name(1))))
             #expect(try catalog.add(event).added == 1)
             #expect(try catalog.add(event).isEmpty)
-            // Said later.
+            // An event that comes later.
             event.sha256 = String(repeating: "1e", count: 32)
             #expect(try catalog.add(event).isEmpty)
             #expect(try catalog.file(at: event.path)?.sha256 == event.sha256)
             #expect(try scan(data, into: catalog).isEmpty)
             #expect(try catalog.files(limit: 10).map(\.name.description) == [0, 1].map(Self.name))
-            // Now it is over, and all count.
+            // The session is over, so all its files count.
             session.record.status.advance(to: .finished)
             try session.directory.write(session.record)
             #expect(try scan(data, into: catalog).added == 1)
@@ -97,7 +97,7 @@ struct ReconciliationTests {
         }
     }
 
-    /// A spoiled `session.json` adds nothing, and takes nothing away.
+    /// A damaged `session.json` neither adds nor removes files.
     @Test func withoutARecordWhatIsKnownStays() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
@@ -133,7 +133,7 @@ struct ReconciliationTests {
         }
     }
 
-    /// A disk that is not mounted is not a reason to forget what was uploaded.
+    /// An unmounted disk is no reason to forget what was uploaded.
     @Test func withoutRecordingsNothingIsForgotten() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
@@ -147,7 +147,7 @@ struct ReconciliationTests {
         }
     }
 
-    /// Between a listing and its last step, requests and events continue.
+    /// Requests and events continue between a listing and its last step.
     @Test func whatHappensBetweenTheStepsIsSeen() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
@@ -170,7 +170,7 @@ struct ReconciliationTests {
             let results = folder.remove(removed, of: session.identifier, reason: .whenFull, date: .now)
             #expect(results.allSatisfy { $0.refusal == nil })
             try catalog.endRemoval(of: removed)
-            // Gone without a word.
+            // Removed without an event.
             unlink(session.path(of: Self.name(count - 2)).string)
             #expect(try reconciliation.step()?.added == 8)
             #expect(try reconciliation.step() == nil)
@@ -181,7 +181,7 @@ struct ReconciliationTests {
         }
     }
 
-    /// Where steps end makes no difference, whatever came and went.
+    /// The result must not depend on the size of the steps, whatever files were added and removed.
     @Test(arguments: [1, 2, 3, 5, 8, 13, 100])
     func stepsOfAnySizeFindTheSame(stepSize: Int) throws {
         let seed = UInt64.random(in: 0...UInt64.max)
@@ -232,8 +232,8 @@ struct ReconciliationTests {
         }
     }
 
-    /// Whatever is done, in any order, with a restart at any time: the totals are those of a recount, the catalog has
-    /// what the disk has, and no file goes that was not chosen.
+    /// After any sequence of operations and restarts, the totals equal a recount, the catalog matches the disk, and no file is
+    /// removed that was not chosen.
     @Test func totalsAreThoseOfARecount() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SplitMix(seed: seed)

@@ -8,7 +8,8 @@ import Testing
 @testable import LogManagerCore
 @testable import LogStorage
 
-/// A removal is entered, unlinked, synced and forgotten. Whatever it is cut off after, the next start completes it.
+/// A removal is entered in the ledger, unlinked, synced and forgotten. If it is interrupted after any of these steps, the next
+/// start completes it.
 @Suite(.timeLimit(.minutes(1)))
 struct RemovalLedgerTests {
     private static let names = (1...3).map { "phone_gyro-2026112023530\($0).json" }
@@ -17,7 +18,7 @@ struct RemovalLedgerTests {
         case nothing, entered, listed, oneUnlinked, allUnlinked, forgotten
     }
 
-    /// What the program does when it starts.
+    /// The steps of the program's start.
     private func restart(_ data: FilePath) throws -> Catalog {
         let catalog = try Catalog(in: data)
         let folder = try DataDirectory(data)
@@ -54,7 +55,7 @@ struct RemovalLedgerTests {
             if cutOff != .nothing {
                 let catalog = try Catalog(in: data)
                 try catalog.beginRemoval(of: chosen, reason: .removeUploaded, date: date)
-                // It counts no more from now on.
+                // The file no longer counts from now on.
                 #expect(catalog.usage.totalBytes == 10)
                 #expect(try catalog.files(limit: 10) == [files[2]])
                 #expect(try catalog.file(at: files[0].path) == nil)
@@ -84,7 +85,7 @@ struct RemovalLedgerTests {
         }
     }
 
-    /// A file that was replaced before the removal could be completed is another one: it stays, and is not marked.
+    /// A file that was replaced before the removal could be completed is a different file: it stays, and is not marked.
     @Test func aFileThatWasReplacedMeanwhileStays() throws {
         try withSession { data, session, files in
             try Catalog(in: data).beginRemoval(of: files, reason: .whenFull, date: .now)
@@ -99,7 +100,7 @@ struct RemovalLedgerTests {
         }
     }
 
-    /// One that can't be removed comes back with its mark.
+    /// A file that cannot be removed reappears with its mark.
     @Test func aFileThatIsRefusedIsAsItWas() throws {
         try withSession { data, session, files in
             #expect(link(session.path(of: Self.names[0]).string, data.appending("kept").string) == 0)
@@ -108,7 +109,7 @@ struct RemovalLedgerTests {
         }
     }
 
-    /// A look at the disk in the middle of a removal does not find the file anew.
+    /// A disk scan during a removal must not catalog the file again.
     @Test func aFileThatIsBeingRemovedIsNotFoundAnew() throws {
         try withSession { data, session, files in
             let catalog = try Catalog(in: data)

@@ -4,13 +4,13 @@ import Messages
 import Recording
 import SystemPackage
 
-/// A session's directory with files as a recorder leaves them; their bytes mean nothing.
+/// A session's directory with files as a recorder leaves them; their contents are arbitrary.
 final class StoredSession {
     let data: FilePath
     let identifier: SessionIdentifier
     let directory: SessionDirectory
     var record: SessionRecord
-    /// The file of each log that was finished last.
+    /// The last finished file of each log.
     private var last: [LogName: FinishedName] = [:]
 
     /// Makes the directory and its `session.json`.
@@ -28,14 +28,14 @@ final class StoredSession {
         try directory.write(record)
     }
 
-    /// Where a file of the session is.
+    /// The path of a file of the session.
     func path(of name: String) -> FilePath { directory.directory.path.appending(name) }
 
-    /// The path of a file as people write it.
+    /// The path of a file as requests name it.
     func wirePath(of name: String) -> String { "recordings/\(identifier)/\(name)" }
 
-    /// Makes a file of so many bytes, or replaces it by another one.
-    /// - Parameter modified: nanoseconds since 1970; the present if omitted.
+    /// Makes or replaces a file of this many bytes.
+    /// - Parameter modified: nanoseconds since 1970; now if omitted.
     @discardableResult
     func write(_ name: String, bytes: Int = 40, modified: Int64? = nil) throws -> String {
         let path = path(of: name)
@@ -47,14 +47,13 @@ final class StoredSession {
         return wirePath(of: name)
     }
 
-    /// Adds a byte to a file.
     func append(to name: String) throws {
         let file = open(path(of: name).string, O_WRONLY | O_APPEND)
         guard file >= 0, Glibc.write(file, "x", 1) == 1 else { throw Errno(rawValue: errno) }
         close(file)
     }
 
-    /// Lists a file in `session.json`, with a hash that is made up.
+    /// Lists a file in `session.json`, with a made-up hash.
     func list(_ name: String, bytes: Int = 40, of log: Int = 0, sha256: String? = nil) throws {
         record.logs[log].files.append(
             FinishedFile(
@@ -62,8 +61,8 @@ final class StoredSession {
         try directory.write(record)
     }
 
-    /// Finishes a file of so many bytes, as a recorder does: it has the next name of its log, and `session.json` lists it.
-    /// - Returns: its path as people write it.
+    /// Finishes a file of this many bytes as a recorder does: it has the next name of its log, and `session.json` lists it.
+    /// - Returns: its path as requests name it.
     @discardableResult
     func finish(
         _ log: String = "phone_gyro", bytes: Int = 27, at date: String = "2026-11-20T23:53:01Z"
@@ -77,7 +76,7 @@ final class StoredSession {
         return wirePath(of: name)
     }
 
-    /// What a recorder says of a file when it is finished.
+    /// A recorder's event for a finished file.
     func event(_ path: String) throws -> SegmentFinished {
         let (bytes, sha256) = try FinishedFile.measure(data.appending(path))
         return SegmentFinished(
@@ -85,13 +84,13 @@ final class StoredSession {
             samples: 1, sha256: sha256)
     }
 
-    /// Whether there is anything of that name.
+    /// Whether anything of that name exists.
     func has(_ name: String) -> Bool {
         var status = stat()
         return lstat(path(of: name).string, &status) == 0
     }
 
-    /// Which of the record's logs this is; it is added if it is not there.
+    /// The index of a log in the record, where it is added if missing.
     @discardableResult
     private func index(of log: LogName) -> Int {
         if let index = record.logs.firstIndex(where: { $0.name == log }) { return index }

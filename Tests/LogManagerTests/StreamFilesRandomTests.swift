@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct StreamFilesRandomTests {
-    /// `HOLDFAST_LOG_MANAGER_SEED` runs one seed again.
+    /// To repeat one seed, set `HOLDFAST_LOG_MANAGER_SEED`.
     @Test func whateverHappensNothingIsRemovedThatMayNotBe() throws {
         let given = ProcessInfo.processInfo.environment["HOLDFAST_LOG_MANAGER_SEED"].flatMap(UInt64.init)
         let first = UInt64.random(in: 0...UInt64.max / 2)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import LogManagerCore
 
-/// What log-manager decides: in which order, until when, and what after a failure.
+/// The log manager's decisions: in which order, until when, and what after a failure.
 @Suite struct StreamFilesTests {
-    /// Kills and power cuts come between these steps: each state is one that the next start completes.
+    /// Kills and power cuts happen between these steps: the next start completes each state.
     @Test func theLedgerComesBeforeTheFileAndAfterIt() throws {
         let manager = try ScriptedLogManager(files: 2)
         let answer = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 10), at: manager.now)
@@ -24,7 +24,7 @@ import Testing
         #expect(try answer.result?.get().totalBytes == 10)
     }
 
-    /// Killed just after the ledger forgot the file: its event came before.
+    /// Killed just after the ledger forgot the file: its event was published before.
     @Test func aRemovalIsPublishedBeforeTheLedgerForgetsIt() throws {
         let manager = try ScriptedLogManager(files: 2)
         _ = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 0), at: manager.now)
@@ -42,7 +42,7 @@ import Testing
         #expect(order == paths.map { "published \($0)" } + paths.map { "forgotten \($0)" })
     }
 
-    /// A ledger that can't be written forgets the file later; who heard of it hears nothing new.
+    /// If the ledger cannot be written, it keeps the file until later, but the removal is not published again.
     @Test func aRemovalIsPublishedOnceAlsoIfTheLedgerFails() throws {
         let manager = try ScriptedLogManager(files: 1)
         let paths = manager.paths
@@ -58,7 +58,7 @@ import Testing
         #expect(manager.catalog.ledger.isEmpty && manager.published(.removed) == paths)
     }
 
-    /// Killed in between, it finds each of them again, and publishes it then.
+    /// If the program is killed in between, the next run finds each session again and publishes its removal then.
     @Test func sessionsArePublishedBeforeTheyAreErased() throws {
         let manager = try ScriptedLogManager(files: 0, whenFull: .oldest, remains: ["a", "b"])
         _ = manager.core.setThresholds(LogsSetThresholds(totalBytes: 1), at: manager.now)
@@ -76,7 +76,7 @@ import Testing
         #expect(manager.published(.removed) == ["recordings/a", "recordings/b"])
         manager.carryOutAll()
         #expect(manager.retired.isEmpty)
-        // The first is that the threshold is crossed.
+        // The first event is that the threshold is crossed.
         #expect(
             order.drop { $0.isEmpty } == [
                 "retired a", "retired b", "recordings/a", "recordings/b", "erased a", "erased b",
@@ -107,7 +107,7 @@ import Testing
         #expect(manager.published(.removed).isEmpty && manager.retired.count == 1)
     }
 
-    /// That the ledger can't be written does not mean that no stream file may go.
+    /// Stream files cannot be removed without the ledger; the clean-up must not remove sessions' records instead.
     @Test func recordsOfSessionsDoNotGoBecauseTheCatalogFails() throws {
         let manager = try ScriptedLogManager(
             files: 1, thresholds: LogsSetThresholds(minimumFreeBytes: 500_000), whenFull: .oldest, remains: ["a"])
@@ -119,7 +119,7 @@ import Testing
             manager.carryOutAll()
         }
         #expect(manager.published(.removed).isEmpty && manager.remains.count == 1)
-        // It is tried again soon.
+        // The clean-up soon tries again.
         manager.catalog.isBroken = false
         for _ in 0..<5 {
             manager.wait(seconds: 1)
@@ -128,7 +128,7 @@ import Testing
         #expect(manager.published(.removed).first == path)
     }
 
-    /// They need no ledger, and make room for it.
+    /// Removing a record needs no ledger, and makes room for the ledger.
     @Test func recordsOfSessionsGoIfTheLedgerHasNoRoom() throws {
         let manager = try ScriptedLogManager(
             files: 1, thresholds: LogsSetThresholds(minimumFreeBytes: 500_000), whenFull: .oldest, remains: ["a"])
@@ -139,7 +139,7 @@ import Testing
         #expect(manager.published(.removed) == ["recordings/a"] && manager.paths.count == 1)
     }
 
-    /// The list of removed files must not keep a full disk from being cleaned up.
+    /// The list of removed files must not prevent the clean-up of a full disk.
     @Test func aListThatHasNoRoomIsWrittenAfterTheRemoval() throws {
         let manager = try ScriptedLogManager(files: 1)
         _ = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 0), at: manager.now)
@@ -151,7 +151,7 @@ import Testing
         #expect(manager.catalog.ledger.isEmpty && manager.published(.removed).count == 1)
     }
 
-    /// A file may come back with a power cut as long as its directory is not synced.
+    /// Until its directory is synced, a power cut may bring a removed file back.
     @Test func aRemovalThatIsNotSyncedStaysInTheLedgerUntilItIs() throws {
         let manager = try ScriptedLogManager(files: 1)
         let paths = manager.paths
@@ -168,7 +168,7 @@ import Testing
         #expect(manager.catalog.ledger.isEmpty && manager.published(.removed) == paths)
     }
 
-    /// Its time includes the wait for its turn, or the asker would hear nothing in time.
+    /// The time limit includes the wait in the queue, or the client would get no timely answer.
     @Test func aRequestThatWaitedTooLongIsRefusedAndNotBegun() throws {
         let manager = try ScriptedLogManager(files: 4)
         let paths = manager.paths
@@ -190,7 +190,7 @@ import Testing
     @Test func aCleanUpMakesWayForARequest() throws {
         let manager = try ScriptedLogManager(
             files: 20, thresholds: LogsSetThresholds(totalBytes: 10), whenFull: .oldest)
-        // It began with the start; these are the files that are left by now.
+        // The clean-up ran at the start; these files are left.
         #expect(manager.paths.count == 1)
         let busy = try ScriptedLogManager(files: 20, whenFull: .oldest)
         _ = busy.core.setThresholds(LogsSetThresholds(totalBytes: 10), at: busy.now)
@@ -202,18 +202,18 @@ import Testing
             busy.carryOutNext()
             steps += 1
         }
-        // A piece of the clean-up, and two of its own.
+        // One piece of the clean-up, and two of the request's own.
         #expect(steps == 12)
         #expect(try answer.result?.get().totalBytes == 150)
         busy.carryOutAll()
         #expect(busy.paths.count == 1)
     }
 
-    /// What was promised: a policy acts within a second of what lets it act.
+    /// The guarantee: a policy acts within a second of the event that allows it to act.
     @Test func aPolicyActsWithinASecondOfAMark() throws {
         let manager = try ScriptedLogManager(
             files: 2, thresholds: LogsSetThresholds(totalBytes: 10), whenFull: .uploadedOnly)
-        // It has found that nothing may go, and rests.
+        // The policy found nothing to remove, and pauses.
         manager.wait(seconds: 1)
         #expect(manager.waiting.isEmpty && manager.published(.removed).isEmpty)
         let path = manager.paths[1]
@@ -232,7 +232,7 @@ import Testing
         manager.perform()
         manager.carryOutAll()
         #expect(manager.published(.removed) == [oldest])
-        // The disk fills by what others write: that is seen at the next look, a second later at most.
+        // Other programs fill the disk: the next measurement, at most a second later, notices it.
         _ = manager.core.setThresholds(LogsSetThresholds(minimumFreeBytes: 500_000), at: manager.now)
         manager.perform()
         manager.carryOutAll()
@@ -255,7 +255,7 @@ import Testing
         let changed = LogConfiguration(name: "phone_gyro", maximumFileSize: 7)
         #expect(try answer.result?.get() == changed)
         #expect(try manager.core.configuration(LogsGet(name: "phone_gyro")) == changed)
-        // What is omitted stays.
+        // Omitted values stay.
         _ = manager.core.set(LogsSet(name: "phone_gyro", format: "csv"), at: manager.now)
         manager.perform()
         #expect(try manager.core.configuration(LogsGet(name: "phone_gyro")).maximumFileSize == 7)
@@ -278,11 +278,11 @@ import Testing
         #expect(try manager.core.configuration(LogsGet(name: "phone_gps")).maximumFileSize == 7)
         #expect(try manager.core.configuration(LogsGet(name: "phone_*")).format == "csv")
         #expect(manager.core.names == LogsNames.Reply(names: ["phone_gyro"], patterns: ["phone_*"]))
-        // A recorder asks for logs that nobody knows yet.
+        // A recorder asks for a log that is still unknown.
         #expect(throws: RequestError.self) { try manager.core.configuration(LogsGet(name: "watch_gyro")) }
         let unknown = try manager.core.configuration(LogsGet(name: "watch_gyro", orDefaults: true))
         #expect(unknown == LogConfiguration(name: "watch_gyro"))
-        // It has no files of its own.
+        // The pattern has no files of its own.
         let removal = manager.core.remove(LogsRemove(name: "phone_*"), at: manager.now)
         manager.perform()
         #expect(try removal.result?.get().removed == [])
@@ -299,7 +299,7 @@ import Testing
         #expect(manager.published(.marked) == paths)
     }
 
-    /// It rested for half a minute, in which an upload made no room.
+    /// The clean-up had paused for half a minute, during which an upload made no room.
     @Test func aCleanUpThatWasStuckContinuesWhenAFileIsMarked() throws {
         let manager = try ScriptedLogManager(
             files: 3, thresholds: LogsSetThresholds(totalBytes: 25), whenFull: .uploadedOnly)
@@ -313,7 +313,7 @@ import Testing
         #expect(manager.published(.removed) == [paths[2]])
     }
 
-    /// What a dry run lists is what a clean-up removes: on the disk, each of these files takes up a block.
+    /// A dry run lists what a clean-up removes: each of these files occupies a block on the disk.
     @Test func aDryRunCountsBlocksAsACleanUpDoes() throws {
         let manager = try ScriptedLogManager(
             files: 5, thresholds: LogsSetThresholds(minimumFreeBytes: 1_004_097), whenFull: .nothing)
@@ -351,7 +351,7 @@ import Testing
         #expect(try answer.result?.get().removed.count == 1)
     }
 
-    /// Strangers may name sessions; each is looked at, but not more than can be waited for.
+    /// Any peer may name sessions: each is compared on its own, up to a limit that keeps the wait short.
     @Test func manySessionsThatAreUnknownAreComparedAtOnce() throws {
         let manager = try ScriptedLogManager(files: 0)
         let events = (0..<5_000).map { number in
@@ -367,7 +367,7 @@ import Testing
             compared += 1
         }
         #expect(compared == 1_000)
-        // All others are found by a comparison of everything.
+        // A comparison of everything finds all others.
         manager.wait(seconds: 5)
         guard case .listSessions? = manager.waiting.first else {
             Issue.record("nothing is compared")

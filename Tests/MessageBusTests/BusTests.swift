@@ -31,7 +31,7 @@ struct BusTests {
             #expect(try frames.decode(SegmentFinished.self) == event)
             #expect(frames.packed == nil)
             let time = try #require(EventTime.time(in: frames.time))
-            // The frame counts microseconds, and a Double that large is right to a quarter of one.
+            // The frame has microseconds; a Double of this size is exact to a quarter of one.
             #expect(time.seconds > before.seconds - 1e-5)
             #expect(time.seconds < WallTime.now.seconds + 1e-5)
             #expect(throws: MessageError.self) { try frames.decode(StreamOfAnotherSchema.self) }
@@ -113,7 +113,7 @@ struct BusTests {
         }
     }
 
-    /// As where it waits for a thread that waits for a disk.
+    /// For example, the handler waits for a thread that waits for a disk.
     @Test func theAskerOfAHandlerThatCantBeCancelledIsAnsweredToo() async throws {
         let hung = Hung()
         var router = RequestRouter()
@@ -135,7 +135,7 @@ struct BusTests {
             #expect(error?.data?.reason == "timedOut")
             _ = try await client.send(StreamsList(), timeout: .seconds(30))
             group.cancelAll()
-            // What it does counts until it is done.
+            // The handler counts as running until it is done.
             let isOver = hung.isServerOver.load(ordering: .relaxed)
             #expect(!isOver)
             for handler in hung.handlers.withLock({ $0 }) { handler.resume() }
@@ -143,7 +143,7 @@ struct BusTests {
         }
     }
 
-    /// One piece of a file counts for several requests, and must not wait until no other is under way.
+    /// One piece of a file counts as several requests, and must not wait until no other is in progress.
     @Test func aLongRequestIsAnsweredBesideASlowOne() async throws {
         let hung = Hung()
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
@@ -177,7 +177,7 @@ struct BusTests {
     }
 
     @Test func aRequestThatGotLostIsRepeatedIfItMayBe() async throws {
-        // Loses the first request, as a connection that breaks does.
+        // The replier loses the first request, as if a connection broke.
         let replier = try Replier(context: context, thread: thread)
         let endpoint = try await replier.bind(to: "tcp://127.0.0.1:*")
         let client = try RequestClient(context: context, thread: thread, endpoint: endpoint)
@@ -225,7 +225,7 @@ struct BusTests {
     }
 }
 
-/// Handlers that wait for something that takes no notice of cancellation.
+/// Handlers that wait for something that ignores cancellation.
 private final class Hung: Sendable {
     let handlers = Mutex<[CheckedContinuation<Void, Never>]>([])
     let isServerOver = Atomic(false)

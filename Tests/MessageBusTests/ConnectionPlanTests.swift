@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ConnectionPlanTests {
-    /// A plan that expectations may change.
+    /// A plan as a class, because expectations cannot mutate a struct.
     private final class Planned {
         private var plan: ConnectionPlan
 
@@ -44,7 +44,7 @@ struct ConnectionPlanTests {
         #expect(plan.takeDue(at: 0) == ["sensors"])
         let change = plan.take(found(1...3), of: "sensors", connected: [], at: 0)
         #expect(change == ConnectionPlan.Change(connect: endpoints(1...3)))
-        // The same again, in another order: nothing to do.
+        // The same addresses in another order: nothing to do.
         #expect(
             plan.take(.found(["10.0.0.3", "10.0.0.1", "10.0.0.2"]), of: "sensors", connected: [], at: 1)
                 == ConnectionPlan.Change())
@@ -94,7 +94,7 @@ struct ConnectionPlanTests {
             plan.take(found(2...2), of: "sensors", connected: [], at: 55 * Self.second).disconnect == endpoints(1...1))
     }
 
-    /// A publisher that a name has lost may have samples all the same: nothing that works is cut.
+    /// A publisher that a name no longer includes may still have samples: no working connection is closed.
     @Test func aConnectionThatIsAliveIsKeptUntilItEnds() {
         let plan = Planned([sensors])
         let all = Set(endpoints(1...2))
@@ -120,12 +120,12 @@ struct ConnectionPlanTests {
                 == ConnectionPlan.Change(connect: endpoints(3...3)))
         #expect(
             plan.take(.found(["10.0.0.1", "10.0.0.9"]), of: "sensors", connected: [], at: 0) == ConnectionPlan.Change())
-        // What one name has lost stays for as long as the other has it.
+        // An address that one name no longer includes stays as long as the other has it.
         let later = 100 * Self.second
         #expect(
             plan.take(.found(["10.0.0.1", "10.0.0.9"]), of: "sensors", connected: [], at: later)
                 == ConnectionPlan.Change())
-        // And what was asked for by its address stays in any case.
+        // An endpoint given by its address always stays.
         _ = plan.take(found(1...1), of: "sensors", connected: [], at: later)
         #expect(
             plan.take(found(1...1), of: "sensors", connected: [], at: 2 * later) == ConnectionPlan.Change())

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds those who come to it until it is opened, or until enough have come.
+/// Blocks its callers until it is opened, or until enough have arrived.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false

@@ -1,15 +1,15 @@
 import MessageBus
 import Messages
 
-/// Does with an intake what a recording does, and remembers what became of each sample.
+/// Uses a reorder buffer as a recording does, and keeps the outcome for each sample.
 final class IntakeModel {
     private(set) var intake = ReorderBuffer()
     private let maximumHeldBytes: Int
-    /// The samples that were written, in the order in which they were.
+    /// The written samples of each epoch, in order.
     private(set) var taken: [String: [Int]] = [:]
     /// The epochs in the order in which their samples were written.
     private(set) var order: [String] = []
-    /// The samples that were given up.
+    /// The gaps that were given up.
     private(set) var lost: [Gap] = []
 
     init(maximumHeldBytes: Int = .max) {
@@ -22,15 +22,13 @@ final class IntakeModel {
     func expectEnd() -> Bool { intake.expectEnd() }
     func searchEnd(of epoch: String) -> Bool { intake.searchEnd(of: epoch) }
 
-    /// What the intake says of a batch.
+    /// The buffer's decision about a batch.
     func admit(_ epoch: String, _ samples: Range<Int>) -> ReorderBuffer.Admission {
         intake.admit(epoch: epoch, sequence: samples.lowerBound, count: samples.count)
     }
 
-    /// What is being asked for.
     var missing: Range<Int>? { intake.recovery?.missing }
 
-    /// A batch arrives.
     func arrive(_ epoch: String, _ samples: Range<Int>) {
         switch admit(epoch, samples) {
         case .take(let rows): take(epoch, samples, rows)
@@ -47,7 +45,6 @@ final class IntakeModel {
         }
     }
 
-    /// A replay brings a batch.
     func bring(_ epoch: String, _ samples: Range<Int>) {
         guard
             let rows = intake.admitRecovered(epoch: epoch, sequence: samples.lowerBound, count: samples.count)
@@ -56,19 +53,19 @@ final class IntakeModel {
         goOn()
     }
 
-    /// What is being asked for can't be had.
+    /// The requested samples are not available.
     func giveUp(before sequence: Int? = nil, _ reason: Gap.Reason = .notRetained) {
         if let gap = intake.giveUp(before: sequence, reason: reason) { lost.append(gap) }
         goOn()
     }
 
-    /// An end that is searched for was found: an answer brought nothing.
+    /// The search for an unknown end is over: an answer was empty.
     func finishSearch() {
         intake.finishSearch()
         goOn()
     }
 
-    /// What was missing is not any more: continue what waited.
+    /// Nothing is missing any more: takes the waiting batches.
     func goOn() {
         while let (batch, rows) = intake.takeHeld() {
             take(batch.epoch, batch.sequence..<batch.sequence + batch.count, rows)

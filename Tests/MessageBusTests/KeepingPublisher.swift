@@ -3,18 +3,18 @@ import Messages
 import Synchronization
 import ZeroMQ
 
-/// A publisher that keeps samples of any stream, and answers as a test wants.
+/// A publisher that keeps samples of any stream, and answers as a test demands.
 final class KeepingPublisher: Sendable {
     struct State {
         var asked = 0
         var underWay = 0
-        /// Most requests that were under way at the same time.
+        /// The most requests in progress at the same time.
         var mostUnderWay = 0
-        /// Answers whole requests in another way.
+        /// Runs before each request, and may throw in its place.
         var onRequest: (@Sendable (_ count: Int, SamplesReplay) async throws -> Void)?
         /// Refuses ranges.
         var onRange: (@Sendable (SamplesReplay.Range) throws(RequestError) -> Void)?
-        /// Changes what is sent.
+        /// Changes a reply before it is sent.
         var onReply: (@Sendable (inout SamplesReplay.Reply, inout [[UInt8]]) -> Void)?
     }
 
@@ -23,8 +23,8 @@ final class KeepingPublisher: Sendable {
     private let shared: SharedState
 
     /// - Parameters:
-    ///   - kept: the samples that it keeps of each stream.
-    ///   - replySize: how many samples a reply brings at most.
+    ///   - kept: the samples kept of each stream.
+    ///   - replySize: the most samples in a reply.
     init(
         on endpoint: String = "tcp://127.0.0.1:*", context: Context, thread: SocketThread,
         kept: Range<Int> = 0..<100_000,
@@ -64,7 +64,6 @@ final class KeepingPublisher: Sendable {
 
     func run() async throws { try await server.run() }
 
-    /// Runs as long as a closure does.
     func whileRunning<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
         try await withThrowingTaskGroup(of: Result?.self) { group in
             group.addTask {
@@ -119,7 +118,7 @@ final class KeepingPublisher: Sendable {
     /// Samples in a frame.
     private static let batch = 10
 
-    /// As long as a packed batch of ten samples with four columns and its body.
+    /// As long as a packed batch of ten samples with four columns, with its body.
     private static func frame(of device: String, _ first: Int, _ count: Int) -> [UInt8] {
         let head = Array("\(device):\(first):\(count):".utf8)
         return head + [UInt8](repeating: UInt8(ascii: " "), count: 600 - head.count)

@@ -1,7 +1,7 @@
 import MessageBus
 import Messages
 
-/// A stream of which a run of samples is missing, in frames that name their stream and their first sample.
+/// A stream with a run of missing samples; frames name their stream and their first sample.
 actor LostSamples: RecoveringStream {
     struct Lost: Hashable {
         let samples: Range<Int>

@@ -21,7 +21,7 @@ struct NameLookupTests {
 
         func resolve(_ name: String) -> HostAddresses {
             state.withLock { $0.questions += 1 }
-            // On its own thread; a test of the real time would be no other.
+            // This blocks the resolver's own thread.
             while state.withLock({ $0.hanging.contains(name) }) { usleep(1_000) }
             return state.withLock { $0.addresses[name].map(HostAddresses.found) ?? .notFound("unknown") }
         }
@@ -44,7 +44,7 @@ struct NameLookupTests {
         #expect(HostAddresses.lookUp("localhost") == .found(["127.0.0.1"]))
         #expect(HostAddresses.lookUp("127.0.0.7") == .found(["127.0.0.7"]))
         #expect(HostAddresses.lookUp("::1") == .found(["[::1]"]))
-        // No name at all, so that no server is asked.
+        // Not a valid name, so that no name server is asked.
         guard case .notFound(let reason) = HostAddresses.lookUp("a..b") else {
             Issue.record("it has an address")
             return
@@ -76,7 +76,7 @@ struct NameLookupTests {
         #expect(names.state.withLock { $0.questions } <= 64)
     }
 
-    /// As when a container is started again and gets another address.
+    /// For example, a container restarts with another address.
     @Test func aRequestGoesToTheAddressThatTheNameHasNow() async throws {
         let context = try Context()
         let thread = try SocketThread(name: "test")
@@ -97,7 +97,7 @@ struct NameLookupTests {
                 let name = try await reply(of: client)
                 #expect(name == "first")
             }
-            // Nobody answers there any more. The request is repeated, and by then the name is looked up again.
+            // Nothing answers there any more. The client repeats the request, and looks the name up again first.
             names.set(["127.0.0.2"], of: "log-manager")
             let name = try await reply(of: client)
             #expect(name == "second")

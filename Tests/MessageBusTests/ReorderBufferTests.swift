@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import Testing
 
-/// Which samples are taken, held back, asked for and given up.
+/// Which samples are taken, held back, requested and given up.
 @Suite(.timeLimit(.minutes(1)))
 struct ReorderBufferTests {
     @Test func batchesInOrderAreTaken() {
@@ -108,7 +108,7 @@ struct ReorderBufferTests {
         #expect(model.taken == ["a": Array(0..<4), "b": Array(0..<5)])
         #expect(model.intake.recovery?.epoch == "c")
         #expect(model.missing == 0..<5)
-        // There is room again.
+        // The buffer has room again.
         model.arrive("d", 5..<7)
         model.bring("c", 0..<3)
         model.giveUp()
@@ -139,7 +139,7 @@ struct ReorderBufferTests {
         }
     }
 
-    /// It began after the end that the session has.
+    /// The run began after the end of the session.
     @Test func aRunThatOnlyWaitedWhenTheEndWasSetIsNotTaken() {
         for room in [Int.max, 150] {
             let model = IntakeModel(maximumHeldBytes: room)
@@ -202,7 +202,7 @@ struct ReorderBufferTests {
         #expect(model.taken == ["a": [0, 1, 2], "b": [0, 1]])
     }
 
-    /// Of the later epoch samples are missing, too, and are asked for already.
+    /// Samples of the later epoch are missing too, and are already being requested.
     @Test func anUnknownEndComesBeforeWhatALaterEpochMisses() {
         let model = IntakeModel()
         model.arrive("a", 0..<3)
@@ -219,7 +219,7 @@ struct ReorderBufferTests {
         #expect(!model.searchEnd(of: "a"))
     }
 
-    /// A run that only waits, because samples of an earlier one are missing, may be over by then.
+    /// A run may be over while it waits for missing samples of an earlier one.
     @Test func theUnknownEndOfARunThatWaitsIsSearchedForInItsTurn() {
         let model = IntakeModel()
         model.arrive("a", 0..<3)
@@ -318,13 +318,13 @@ struct ReorderBufferTests {
         #expect(model.intake.isComplete)
     }
 
-    /// Batches in two or three epochs, some dropped, some twice, some held up; replays that come late, in part, again
-    /// or not at all. Each sample is taken once and in order, or it is part of one gap.
+    /// Batches in two or three epochs, some dropped, repeated or delayed; replays that are late, partial, repeated or missing.
+    /// Each sample is taken once and in order, or is part of exactly one gap.
     @Test(arguments: (0..<300).map { UInt64($0) })
     func everySampleIsTakenOnceOrInAGap(seed: UInt64) {
         var random = Xorshift(state: seed + 1)
         let model = IntakeModel(maximumHeldBytes: Bool.random(using: &random) ? 900 : .max)
-        // What each epoch published, and where the session begins in it.
+        // The samples that each epoch published, and the session's beginning in it.
         var published: [String: [Range<Int>]] = [:]
         var starts: [String: Int] = [:]
         var delayed: [(epoch: String, samples: Range<Int>)] = []
@@ -340,7 +340,7 @@ struct ReorderBufferTests {
                 let batches = published[recovery.epoch, default: []].filter { $0.overlaps(missing) }
                 for batch in batches.prefix(.random(in: 1...4, using: &random)) {
                     model.bring(recovery.epoch, batch)
-                    // An answer from long ago comes once more.
+                    // An old answer arrives again.
                     if Int.random(in: 0..<5, using: &random) == 0,
                         let old = published[recovery.epoch]?.randomElement(using: &random)
                     {
@@ -377,7 +377,7 @@ struct ReorderBufferTests {
         for (epoch, batches) in published {
             model.end(epoch, before: batches.last?.upperBound ?? 0)
         }
-        // A recovery may have nothing left to ask for.
+        // A recovery may have nothing left to request.
         model.goOn()
         var rounds = 0
         while !model.intake.isComplete, rounds < 10_000 {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import ZeroMQ
 
-/// Missing samples over real sockets: one connection for each publisher, and nothing given up that is not gone.
+/// Missing samples over real sockets: one connection per publisher, and no samples given up that are still available.
 @Suite(
     .timeLimit(.minutes(1)),
     .enabled(if: getenv("HOLDFAST_SANITIZED") == nil, "the sanitizer takes longer than a publisher is waited for"))
@@ -21,7 +21,7 @@ struct ReplayClientTests {
     }
 
     @Test func aThousandStreamsAreRecoveredOverOneConnection() async throws {
-        // Half a minute of each at 100 Hz; as many in a reply as four megabytes hold.
+        // Half a minute of each stream at 100 Hz; a reply has as many samples as fit into four megabytes.
         let publisher = try await publisher(replySize: 66_000)
         let streams = (0..<1_000).map { LostSamples($0, 3_000, at: publisher.endpoint) }
         try await recover(streams, of: publisher, from: patient)
@@ -103,7 +103,7 @@ struct ReplayClientTests {
         let publisher = try await publisher()
         let streams = (0..<100).map { LostSamples($0, at: publisher.endpoint) }
         let start = ContinuousClock.now
-        // Nobody serves what arrives there.
+        // Nothing serves the requests that arrive there.
         try await recover(streams, limit: .milliseconds(700))
         #expect(ContinuousClock.now - start >= .milliseconds(700))
         for stream in streams {
@@ -116,7 +116,7 @@ struct ReplayClientTests {
         let stream = LostSamples(at: publisher.endpoint, isHeard: false)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await publishers.recover(stream, limit: .milliseconds(100)) }
-            // Its answer comes long after the limit.
+            // The publisher answers long after the limit.
             try await Task.sleep(for: .milliseconds(600))
             group.addTask { try await publisher.run() }
             try await group.next()
@@ -126,7 +126,7 @@ struct ReplayClientTests {
     }
 
     @Test func repliesThatAreLostAreAskedForAgain() async throws {
-        // It takes requests itself, and answers two of three.
+        // A plain replier takes the requests, and answers two of three.
         let replier = try Replier(context: context, thread: thread)
         let endpoint = try await replier.bind(to: "tcp://127.0.0.1:*")
         let streams = (0..<200).map { LostSamples($0, 10, at: endpoint) }
@@ -226,15 +226,15 @@ struct ReplayClientTests {
                 #expect(throws: CancellationError.self) { try result.get() }
             }
         }
-        // Others are not hindered.
+        // Other requests are not blocked.
         let later = LostSamples(200, at: publisher.endpoint)
         try await recover([later], of: publisher)
         #expect(await later.taken == 100)
     }
 
-    // MARK: What the tests do
+    // MARK: Helpers
 
-    /// Doesn't connect anew because a busy machine keeps an answer from coming for seconds.
+    /// Does not reconnect if a busy machine delays an answer by seconds.
     private var patient: Publishers {
         Publishers(context: context, thread: thread, patience: 3_600_000_000_000) { _ in SocketOptions() }
     }

@@ -17,10 +17,10 @@ struct ReplayRoutesTests {
         routes.note(announced, heardFrom: "::ffff:10.0.0.7")
         routes.expectAnother(of: announced, at: announced)
         #expect(routes.endpoint(for: announced) == other)
-        // Somebody else's request to where it was asked before says nothing new.
+        // Another client's request to the former endpoint changes nothing.
         routes.expectAnother(of: announced, at: announced)
         #expect(routes.endpoint(for: announced) == other)
-        // Each description is noted, and changes nothing.
+        // Each description is noted, without a change.
         routes.note(announced, heardFrom: "10.0.0.7")
         #expect(routes.endpoint(for: announced) == other)
         routes.expectAnother(of: announced, at: other)

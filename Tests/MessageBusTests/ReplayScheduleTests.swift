@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import Testing
 
-/// What is asked for next, and what answers mean, without clocks and sockets.
+/// The next requests, and the meaning of answers, without clocks and sockets.
 @Suite(.timeLimit(.minutes(1)))
 final class ReplayScheduleTests {
     private static let publisher = "tcp://127.0.0.1:5551"
@@ -23,7 +23,7 @@ final class ReplayScheduleTests {
         #expect(requests.map { $0.params.ranges?.count } == Array(repeating: 64, count: requests.count))
         #expect(requests.first?.params.device == "d65", "those that have waited longest come first")
         #expect(next() == nil)
-        // Only when all have taken theirs may the next be sent.
+        // The next request may be sent only when all streams have taken their samples.
         for stream in 1...63 { schedule.finish(stream) }
         #expect(next() == nil)
         schedule.finish(64)
@@ -52,7 +52,7 @@ final class ReplayScheduleTests {
             let (publisher, request) = underWay.removeFirst()
             counts[publisher, default: 0] += 1
             for verdict in answer(request, of: publisher) { schedule.leave(verdict.stream) }
-            // None is far ahead of the others.
+            // No stream is far ahead of the others.
             let most = counts.values.max() ?? 0
             if most > 3 { break }
         }
@@ -105,7 +105,7 @@ final class ReplayScheduleTests {
                 == .reconnect([1]))
     }
 
-    /// Each answer comes before the publisher counts as silent; all together take much longer than the limit.
+    /// Each answer arrives before the publisher counts as silent; all together take much longer than the limit.
     @Test func aSlowPublisherIsNotGivenUpWhileItAnswersOthers() throws {
         let count = 2_000
         for stream in 1...count { ask(stream) }
@@ -146,14 +146,14 @@ final class ReplayScheduleTests {
         }
         #expect(reason == .publisherUnreachable)
         #expect(now == Self.limit)
-        // What is missing next has its own time.
+        // The next missing samples have a time limit of their own.
         #expect(
             schedule.ask(
                 1, for: Self.request(1, from: 50), at: Self.publisher, isHeard: true, limit: Self.limit, now: now)
                 == nil)
     }
 
-    /// What it asked for before may be wanted no more, such as samples behind a session's end.
+    /// Its earlier samples may no longer be wanted, for example those after a session's end.
     @Test func aStreamThatAsksForOtherSamplesBeginsToWait() throws {
         ask(1)
         #expect(next() != nil)
@@ -208,7 +208,7 @@ final class ReplayScheduleTests {
             let verdicts = schedule.take(
                 .refusal(refusal), to: request.number, of: Self.publisher, at: Self.publisher,
                 places: [Self.publisher], now: now)
-            // Only who is busy says that it can't give the samples yet.
+            // Only the refusal `busy` means that the publisher can't send the samples yet.
             let isBusy = refusal.code == RequestError.Reason.busy.code
             #expect(verdicts.map(\.outcome) == [isBusy ? .later : .again])
         }
@@ -333,7 +333,7 @@ final class ReplayScheduleTests {
         }
         #expect(wakes == 1)
         let probe = try #require(next())
-        // There is no room for more before the answer, so there is nothing to decide either.
+        // There is no room for more requests before the answer, so there is nothing to decide either.
         ask(1_001)
         let isWoken = schedule.wakes(Self.publisher)
         #expect(!isWoken)
@@ -342,8 +342,8 @@ final class ReplayScheduleTests {
         #expect(schedule.nextInTurn == Self.publisher)
     }
 
-    /// Whatever happens in whatever order, the bounds hold, and in the end everything is answered. Steps are decided only
-    /// when there is a reason to, as the client has it: an answer, a stream that asks, a turn that has come, or the time.
+    /// For any order of events, the limits hold, and in the end everything is answered. As in the client, steps are decided only
+    /// for a reason: an answer, a request, a turn, or a timeout.
     @Test(arguments: 0..<50) func whateverHappensNothingIsForgotten(seed: UInt64) throws {
         var random = Xorshift(state: seed + 1)
         var schedule = ReplaySchedule(seed: seed)
@@ -421,7 +421,7 @@ final class ReplayScheduleTests {
         #expect(!publishers.contains { schedule.isWanted($0) })
     }
 
-    // MARK: What the tests do
+    // MARK: Helpers
 
     private static func request(_ stream: Int, from: Int = 0) -> SamplesReplay {
         SamplesReplay(device: "d\(stream)", stream: "a", epoch: "e", from: from, count: 1_000)
@@ -465,7 +465,7 @@ final class ReplayScheduleTests {
             answer, to: request.number, of: Self.publisher, at: Self.publisher, places: [Self.publisher], now: now)
     }
 
-    /// A hundred samples of each stream, in a frame each.
+    /// A hundred samples of each stream, one frame per stream.
     private static func reply(to request: ReplaySchedule.Request) -> SamplesReplay.Reply {
         guard let ranges = request.params.ranges else {
             return .init(from: request.params.from, count: 100, first: 0, last: 999)

@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import Testing
 
-/// Whatever is asked, there is an answer, and it says what to do.
+/// Every request gets an answer, and errors say what to do.
 @Suite(.timeLimit(.minutes(1)))
 struct RequestRouterTests {
     private let router: RequestRouter = {
@@ -82,9 +82,8 @@ struct RequestRouterTests {
     @Test func aRefusalSaysWhatToDo() async throws {
         let unknown = try await answer(to: #"{"jsonrpc":"2.0","id":"x","method":"no"}"#)
         #expect(unknown.id == .text("x"))
-        #expect(
-            unknown.error?.message
-                == "there is no method 'no'; there are recording.addFile, recording.list, samples.replay, streams.stop")
+        let methods = "recording.addFile, recording.list, samples.replay, streams.stop"
+        #expect(unknown.error?.message == "there is no method 'no'; the methods are \(methods)")
         let wrong = try await answer(
             to:
                 #"{"jsonrpc":"2.0","id":1.5,"method":"samples.replay","params":{"device":"a","stream":"b","epoch":"c","from":"x","count":1}}"#

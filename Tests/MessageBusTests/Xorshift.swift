@@ -1,7 +1,7 @@
-/// Random numbers that a seed repeats (Marsaglia, "Xorshift RNGs", 2003). This target has nothing of `TestSupport`, which
-/// would bring its dependencies to the thread sanitizer.
+/// Reproducible random numbers (Marsaglia, "Xorshift RNGs", 2003). This target does not use `TestSupport`, which would bring its
+/// dependencies to the thread sanitizer.
 struct Xorshift: RandomNumberGenerator {
-    /// Not 0.
+    /// Must not be 0.
     var state: UInt64
 
     mutating func next() -> UInt64 {

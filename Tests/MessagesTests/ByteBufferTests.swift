@@ -89,7 +89,6 @@ struct ByteBufferTests {
 }
 
 extension ByteBuffer {
-    /// The bytes as text, for comparing.
     var text: String {
         withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }

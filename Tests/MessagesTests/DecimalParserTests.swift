@@ -7,7 +7,7 @@ struct DecimalParserTests {
         Array(text.utf8).withUnsafeBytes { DecimalParser.parse($0) }
     }
 
-    /// Texts that are not read as `Double` reads them.
+    /// Texts whose results differ from those of `Double`.
     static func failures(_ texts: some Sequence<String>) -> [String] {
         Array(texts.filter { parse($0)?.bitPattern != Double($0)?.bitPattern }.prefix(10))
     }

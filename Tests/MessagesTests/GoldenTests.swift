@@ -2,8 +2,8 @@ import FoundationEssentials
 import Messages
 import Testing
 
-/// Every message has a file in `Golden` with its bytes. A file that no longer matches is a break of the wire: make a new
-/// version of the message instead of changing the file.
+/// Every message has a file in `Golden` with its bytes. A file that no longer matches is a breaking change of the wire format:
+/// add a new version of the message instead of changing the file.
 @Suite(.timeLimit(.minutes(5)))
 struct GoldenTests {
     private static let clock = ClockReading(
@@ -232,7 +232,7 @@ struct GoldenTests {
         ]
         try expectGolden(
             "samples.replay-ranges-reply", ReplyEnvelope(id: .integer(1), result: SamplesReplay.Reply(parts)))
-        // A publisher that does not know them answers for the first.
+        // A publisher that does not support ranges answers for the first one.
         let first = try WireCoding.decode(
             RequestEnvelope<SamplesReplay>.self, from: golden("samples.replay-ranges")
         ).params
@@ -577,7 +577,7 @@ struct GoldenTests {
     private func expectGolden(_ name: String, _ value: some Codable & Sendable) throws {
         let bytes = try WireCoding.encode(value)
         #expect(String(decoding: bytes, as: UTF8.self) == String(decoding: try golden(name), as: UTF8.self))
-        // What was read back is written as the same bytes: nothing was lost on the way.
+        // The decoded message encodes to the same bytes: nothing was lost.
         let copy = try WireCoding.decode(Swift.type(of: value), from: golden(name))
         #expect(try WireCoding.encode(copy) == bytes)
     }

@@ -60,7 +60,7 @@ struct JSONScannerTests {
         for length in 0..<text.count { #expect(!Self.isValid(text.prefix(length)), "cut to \(length) bytes") }
     }
 
-    /// Any JSON, read by the other implementation at hand, down to its last string.
+    /// Any JSON, decoded by the other available implementation, down to its last string.
     private struct AnyJSON: Decodable {
         private struct Key: CodingKey {
             var stringValue: String
@@ -84,7 +84,8 @@ struct JSONScannerTests {
 
     @Test func mutatedTextsAreValidForFoundationToo() {
         var generator = SeededGenerator()
-        // Where the two differ, two mutations don't lead: to equal keys, and to exponents too large for a Double.
+        // One or two mutations of this text cannot produce the known differences: equal keys, and exponents too large for a
+        // Double.
         let original = Array(
             (#"{"alpha":[1.5e+0,"é😀\n\u00e9\/",true,null,{}],"beta":{"gamma":-0.25,"delta":"12345678 []"},"#
                 + #" "zeta": 10}"#).utf8)
@@ -103,7 +104,7 @@ struct JSONScannerTests {
             let isValid = Self.isValid(text)
             let isFoundations = (try? JSONDecoder().decode(AnyJSON.self, from: Data(text))) != nil
             if isValid { validCount += 1 }
-            // Foundation lets a comma pass at the end of an object or an array.
+            // Foundation accepts a comma at the end of an object or an array.
             let unblanked = String(decoding: text, as: UTF8.self).filter { !$0.isWhitespace }
             if isFoundations, unblanked.contains(",}") || unblanked.contains(",]") { continue }
             #expect(isValid == isFoundations, "\(String(decoding: text, as: UTF8.self))")

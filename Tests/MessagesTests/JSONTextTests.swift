@@ -4,7 +4,6 @@ import Testing
 
 @Suite("JSON text")
 struct JSONTextTests {
-    /// What the text must be.
     private func expected(_ value: some Encodable, isPretty: Bool) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -23,7 +23,7 @@ struct RecordBatchTests {
         return buffer.withUnsafeBytes { Array($0) }
     }
 
-    /// Reads a body's values as they stand in it.
+    /// The texts of a body's values.
     private func rows(_ frame: [UInt8], _ types: [FieldType]? = types) throws -> [[String]] {
         try frame.withUnsafeBytes { frame in
             let body = try SampleBody(frame)
@@ -48,7 +48,7 @@ struct RecordBatchTests {
         let found = try rows(frame)
         #expect(found.map { $0.dropFirst().joined(separator: ",") } == [record, record])
         #expect(found.map { $0[0] } == ["0.5", "1.5"])
-        // The same, read as one that follows another, and with its keys in another order.
+        // The same, read after another body, and with its keys in another order.
         var reader = SampleBodyReader()
         try frame.withUnsafeBytes { frame in
             let first = try reader.read(frame)
@@ -92,7 +92,7 @@ struct RecordBatchTests {
         #expect(try rows(frame, types)[0][1] == "\"walk\"")
     }
 
-    /// Numbers that JSON does not have are words, and anything else in quotes is no number.
+    /// Numbers that JSON lacks are written as words; any other string is not a number.
     @Test(arguments: [("\"NaN\"", true), ("\"-Infinity\"", true), ("1e400", true), ("\"one\"", false), ("true", false)])
     func aNumberMayBeAWord(value: String, isNumber: Bool) {
         #expect(Array(value.utf8).withUnsafeBytes { FieldType.number.accepts($0) } == isNumber)

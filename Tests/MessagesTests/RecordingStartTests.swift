@@ -1,7 +1,8 @@
 import Messages
 import Testing
 
-/// The cases of the ancestors' recorder configuration, by their numbers in SEEDS. Ours: it is the request to start.
+/// The cases of the ancestors' recorder configuration, with their numbers in SEEDS. Ours: the request to start takes the
+/// configuration's place.
 @Suite(.timeLimit(.minutes(5)))
 struct RecordingStartTests {
     @Test func case37WhatIsGivenIsReadBack() throws {
@@ -19,7 +20,7 @@ struct RecordingStartTests {
         #expect(String(decoding: try WireCoding.encode(request), as: UTF8.self) == text.replacing("\\/", with: "/"))
     }
 
-    /// Ours: streams must be named; everything else has its default in the recorder.
+    /// Ours: streams must be named; the recorder has defaults for everything else.
     @Test func case38WhatIsNotGivenStaysAbsent() throws {
         let text = #"{"streams":["phone/"]}"#
         let request = try WireCoding.decode(RecordingStart.self, from: text.utf8)

@@ -1,7 +1,7 @@
 import Messages
 import Testing
 
-/// What each request needs, as docs/security.md lists it.
+/// The role that each request needs, as documented in docs/security.md.
 @Suite struct RoleTests {
     @Test func rolesIncludeThoseBeforeThem() {
         #expect(Role.listen < .command)

@@ -1,14 +1,14 @@
 import Messages
 import Testing
 
-/// What a reader finds is what `SampleBody` finds, whatever it read before.
+/// A reader's result is that of `SampleBody`, whatever the reader has read before.
 @Suite(.timeLimit(.minutes(5)))
 struct SampleBodyReaderTests {
     private static let parts: [any Sendable & KeyPath<SampleBody, Range<Int>>] = [
         \.source, \.device, \.stream, \.epoch, \.fields, \.clock,
     ]
 
-    /// Reads bodies in turn, and compares each result, or error, with what `SampleBody` says alone.
+    /// Reads bodies in turn, and compares each result or error with that of `SampleBody`.
     private func compare(_ bodies: [String]) {
         var reader = SampleBodyReader()
         for text in bodies {
@@ -55,7 +55,7 @@ struct SampleBodyReaderTests {
         compare([
             body(), unordered, unordered, body(), body(end: #","zone":1}"#), body(), body(end: "} "),
             body(end: " }"), body(count: " 2 "), body(sequence: "  7"), body(sequence: "7 "), body(),
-            // An unknown key that holds what stands in front of the source.
+            // An unknown key whose value looks like the beginning of a body.
             body(end: #","zone":{"sequence":4,"source":"x"}}"#), body(),
             body(sequence: #"4,"shape":{"sequence":5},"size":7"#), body(),
         ])

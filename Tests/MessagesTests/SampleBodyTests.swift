@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SampleBodyTests {
-    /// What a body says, decoded.
+    /// The decoded contents of a body.
     struct Contents: Equatable {
         var source = "sensor-publisher"
         var device = "left-wrist"

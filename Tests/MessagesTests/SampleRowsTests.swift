@@ -3,9 +3,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SampleRowsTests {
-    /// The texts of all values.
     static func tokens(_ text: String, columns: Int) throws -> [[String]] {
-        // Other bytes around the array, which must not be read.
+        // Bytes around the array, which must not be read.
         let before = "[[1,"
         let bytes = Array((before + text + "1]").utf8)
         let values = before.utf8.count..<(bytes.count - 2)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import TestSupport
 
-/// Random numbers for tests that print their seed, and take it back from the environment: `HOLDFAST_TEST_SEED=7`.
+/// Random numbers for tests that print their seed, and accept it in the environment: `HOLDFAST_TEST_SEED=7`.
 struct SeededGenerator: RandomNumberGenerator {
     private var numbers: SplitMix
 
@@ -15,7 +15,7 @@ struct SeededGenerator: RandomNumberGenerator {
 
     mutating func next() -> UInt64 { numbers.next() }
 
-    /// Any finite number, all exponents alike.
+    /// Any finite number, with all exponents equally likely.
     mutating func finiteNumber() -> Double {
         while true {
             let number = Double(bitPattern: next())

@@ -4,7 +4,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ShortestDecimalTests {
-    /// What the text must be.
     static func expected(_ number: Double) -> String {
         if number.isNaN { return "NaN" }
         if number.isInfinite { return number < 0 ? "-Infinity" : "Infinity" }
@@ -20,7 +19,7 @@ struct ShortestDecimalTests {
         }
     }
 
-    /// Numbers whose text is not what it must be; a few of them, as one fault makes many.
+    /// Numbers with a wrong text; at most a few, because one fault affects many.
     static func failures(_ numbers: some Sequence<Double>) -> [String] {
         var failures: [String] = []
         for number in numbers where text(of: number) != expected(number) {

@@ -10,7 +10,7 @@ struct StreamChoiceTests {
         ("*:..turn", StreamChoice("*", toStep: "turn")),
         ("phone/:walk", StreamChoice("phone/", fromStep: "walk", toStep: "walk")),
         ("phone/:a:b..c", StreamChoice("phone/", fromStep: "a:b", toStep: "c")),
-        // The recorder refuses these: a step has a name.
+        // The recorder refuses these: a step needs a name.
         ("phone/:", StreamChoice("phone/", fromStep: "", toStep: "")),
         ("phone/:..", StreamChoice("phone/", fromStep: "")),
     ])

@@ -78,6 +78,6 @@ struct MetricsPageTests {
 }
 
 extension String {
-    /// How often a text is in this one.
+    /// The number of occurrences of a text in this one.
     fileprivate func components(of text: String) -> Int { ranges(of: text).count }
 }

@@ -84,17 +84,17 @@ struct MetricsServerTests {
         }
     }
 
-    /// More than may be connected at once, each as slow as can be; they end, and others have their turn.
+    /// More clients than may be connected at once, each as slow as possible: their connections end, and others get their turn.
     @Test func whoeverHoldsConnectionsIsLetGo() async throws {
-        // Long enough that the first are counted before others take their places, also on a busy machine.
+        // Long enough that the first are counted before others take their places, even on a busy machine.
         try await Self.serving(connectionLife: .seconds(2)) { port in
             var clients: [WebClient] = []
-            // No more than the kernel lets wait: whom it drops without a word never sees an end.
+            // At most as many as the kernel queues: a client that the kernel drops silently never sees an end.
             for _ in 0..<24 { clients.append(try WebClient(port: port)) }
             for client in clients.prefix(8) { try await client.send("GET /metr") }
-            // Others wait in the kernel.
+            // The others wait in the kernel.
             #expect(try Self.connections(to: port) <= 16)
-            // One may be let go itself, on a busy machine; it asks again, as Prometheus does.
+            // On a busy machine the scrape's connection may be closed too; it is retried, as Prometheus does.
             try await eventually("a scrape is answered") {
                 try await WebClient.answer(Self.get, port: port)?.contains("\nscrapes_total ") ?? false
             }
@@ -138,9 +138,9 @@ struct MetricsServerTests {
         #expect(throws: Errno.addressNotAvailable) { try MetricsServer(host: host, port: 0) }
     }
 
-    /// The connections that a server of this process has taken.
+    /// The number of connections that a server of this process has accepted.
     private static func connections(to port: UInt16) throws -> Int {
-        // The kernel gives some lines at a time, and says nowhere how many there are.
+        // The kernel returns a few lines at a time, and nowhere their number.
         let file = try FileDescriptor.open("/proc/net/tcp", .readOnly)
         let table = try file.closeAfter {
             var table: [UInt8] = []
@@ -151,10 +151,10 @@ struct MetricsServerTests {
             return table
         }
         let suffix = ":" + String(UInt32(port) + 0x1_0000, radix: 16, uppercase: true).dropFirst()
-        // A line may come twice, in two pieces, if other connections begin between them.
+        // A line may appear twice, in two pieces, if other connections begin between them.
         let peers = String(decoding: table, as: UTF8.self).split(separator: "\n").compactMap { line -> Substring? in
             let fields = line.split(separator: " ")
-            // Those that nobody has taken have no inode.
+            // Connections that are not accepted have no inode.
             let isTaken = fields.count > 9 && fields[1].hasSuffix(suffix) && fields[3] == "01" && fields[9] != "0"
             return isTaken ? fields[2] : nil
         }

@@ -10,10 +10,10 @@ import StepCounter
 import TestSupport
 import Testing
 
-/// Every option of every program, found by its declaration: what is new is tested by itself.
+/// Every option of every program, found by its declaration, so that new options are tested automatically.
 @Suite(.timeLimit(.minutes(1)))
 struct OptionTests {
-    /// Texts of which each option takes one that is not its default.
+    /// Texts; each option accepts one that differs from its default.
     private static let examples = [
         "true", "7", "150ms", "1.5", "2/3", "ipc:///a", "https://a/", "file:///a", "json", "debug", "csv", "g", "wrist",
         "strict", "oldest", "answers", "path", "0600", "measured", "command", "ios", "continue",
@@ -23,7 +23,7 @@ struct OptionTests {
     private struct Option {
         let name: String
         let setting: any SettingMember
-        /// A text that it takes, and its value.
+        /// A text that the option accepts, and the resulting value.
         let text: String
         let value: String
         var isFlag: Bool { setting is Setting<Bool> }
@@ -42,7 +42,7 @@ struct OptionTests {
 
     private static func variable(_ name: String) -> String { name.uppercased().replacing("-", with: "_") }
 
-    /// All settings of a group and of the groups in it. `config` is not one of the file that it names.
+    /// All settings of a group and its subgroups. `config` is left out: the file that it names cannot contain it.
     private static func settings(of group: any SettingGroup) -> [(name: String, setting: any SettingMember)] {
         group.members.flatMap { name, member in
             if let group = member as? any SettingGroup { return settings(of: group) }
@@ -62,7 +62,7 @@ struct OptionTests {
         try ConfigurationReader(for: program.program, flags: flags, environment: environment)
     }
 
-    /// The options of a program, with values that are not their defaults.
+    /// The options of a program, with values other than their defaults.
     private static func options(of program: any ServiceCommand.Type) throws -> [Option] {
         try settings(of: program).map { name, setting in
             let usual = "\(setting)"
@@ -98,7 +98,7 @@ struct OptionTests {
     func everyOptionIsReadFromFlagEnvironmentAndFile(index: Int) throws {
         let program = Self.programs[index]
         let all = try Self.options(of: program)
-        // A directory of keys would have to be there for the others.
+        // The other options would need an existing directory of keys.
         for options in [all.filter { $0.name != "keys" }, all.filter { $0.name == "keys" }] {
             let arguments = options.flatMap { $0.isFlag ? ["--\($0.name)"] : ["--\($0.name)", $0.text] }
             try Self.expect(options, in: Self.reader(program, flags: Self.flags(of: program, arguments)), "flags")
@@ -109,7 +109,7 @@ struct OptionTests {
             }
 
             let file = options.map(\.entry).joined(separator: ",")
-            // What has a program's name is that program's section, except in a section.
+            // A key with a program's name is that program's section, except within a section.
             let common = options.filter { Program(rawValue: $0.name) == nil }
             for (json, options) in [
                 ("{\(common.map(\.entry).joined(separator: ","))}", common),
@@ -134,7 +134,7 @@ struct OptionTests {
             if ["nil", "false", "[]"].contains(usual) { continue }
             let parts = setting.help.split(separator: "(default: ", maxSplits: 1)
             let shown = try #require(parts.count == 2 ? parts[1].dropLast(2) : nil, "\(name)")
-            // What follows a comma explains it.
+            // The text after a comma explains the value.
             var flags = FlagValues()
             flags.set(name, String(shown.split(separator: ", ")[0]))
             try setting.read(name, from: Self.reader(program, flags: flags))

@@ -3,7 +3,7 @@ import ZeroMQ
 
 @testable import PeerLimits
 
-/// Which connections are cut, from numbers alone.
+/// Which connections are closed, decided from numbers alone.
 struct ConnectionTableTests {
     private static let mebibyte = 1 << 20
 
@@ -29,7 +29,7 @@ struct ConnectionTableTests {
             table.hasNews(in: readings)
         }
 
-        /// Judges after a while.
+        /// Evaluates the table after a time.
         mutating func judge(
             _ received: [Int32: Int], _ traffic: SocketTraffic = SocketTraffic(), after milliseconds: Int64 = 50
         ) -> [Int32: ConnectionIncident.Reason] {
@@ -57,18 +57,18 @@ struct ConnectionTableTests {
         }
         #expect(cut == [5: .unfinishedMessage])
         #expect(received == PeerLimits().unfinishedBytes + Self.mebibyte)
-        // It is cut once, and not counted any more.
+        // The connection is closed once, and no longer counted.
         #expect(driver.judge([5: received], drained()).isEmpty)
     }
 
     @Test func aReaderThatIsBehindCutsNobody() {
         var driver = Driver(.subscribe)
         driver.open(5, isIncoming: false)
-        // Forty megabytes of whole messages wait, of which a few are taken at a time.
+        // Forty megabytes of whole messages wait, and a few are taken at a time.
         for step in 1...1_000 { #expect(driver.judge([5: step * 41_000], taken([5: 1_000])).isEmpty) }
-        // Nor if it hangs and takes none.
+        // Nor if the owner hangs and takes none.
         for _ in 1...1_000 { #expect(driver.judge([5: 41_000_000]).isEmpty) }
-        // In the end all is taken.
+        // Finally everything is taken.
         #expect(driver.judge([5: 41_000_000], drained(taken([5: 1]))).isEmpty)
         #expect(driver.judge([5: 41_000_000], drained()).isEmpty)
     }
@@ -92,7 +92,7 @@ struct ConnectionTableTests {
     func heartbeatsOfHoursCutNobody(pattern: GuardedSocket.Pattern) {
         var driver = Driver(pattern)
         driver.open(5)
-        // Ten a second, encrypted.
+        // Ten per second, encrypted.
         for second in 1...10_000 { #expect(driver.judge([5: second * 450], drained(), after: 1_000).isEmpty) }
     }
 
@@ -138,7 +138,7 @@ struct ConnectionTableTests {
         }
         #expect(cut == [5: .backlog])
         #expect(received == PeerLimits().waitingBytes + Self.mebibyte)
-        // What it left counts for the connection that follows, until it is taken.
+        // Its untaken bytes count for the next connection until they are taken.
         driver.close(5)
         driver.open(6, isIncoming: false, endpoint: endpoint)
         #expect(driver.judge([6: Self.mebibyte], taken([6: 1_000])) == [6: .backlog])
@@ -162,7 +162,7 @@ struct ConnectionTableTests {
         var driver = Driver(.publish)
         for subscriber in Int32(1)...20 { driver.open(subscriber) }
         let sent = Dictionary(uniqueKeysWithValues: (Int32(1)...20).map { ($0, $0 > 10 ? 200_000 + Int($0) : 40_000) })
-        // Those left have a mebibyte and a half together.
+        // The remaining ones have one and a half mebibytes together.
         #expect(Set(driver.judge(sent).keys) == [16, 17, 18, 19, 20])
     }
 
@@ -173,7 +173,7 @@ struct ConnectionTableTests {
         #expect(driver.judge(flood).count == 9)
         for descriptor in Int32(1)...9 { driver.close(descriptor) }
         #expect(driver.table.isFull && !driver.table.isEmpty)
-        // As long as libzmq is not done, its time does not count.
+        // Time counts only once libzmq has taken in everything.
         #expect(driver.judge([:], after: 60_000).isEmpty)
         #expect(driver.table.isFull)
         #expect(driver.judge([:], drained(), after: 490).isEmpty)
@@ -216,7 +216,7 @@ struct ConnectionTableTests {
         var driver = Driver(.reply)
         driver.open(5)
         for _ in 0..<20 {
-            // Replies for one that has gone, counted for the one that has its descriptor now.
+            // Replies to a closed connection, counted for the one that now has its descriptor.
             let reading = ConnectionHandle.Reading(received: 1_000, acknowledged: 5_000, isAllSent: true)
             #expect(driver.judge(readings: [5: reading], drained(sent([5: 4 << 20]))).isEmpty)
         }
@@ -236,13 +236,13 @@ struct ConnectionTableTests {
         driver.open(4)
         #expect(driver.table.excess(at: 0) { spoken[$0] } == 2)
         #expect(driver.table.excess(at: 0) { spoken[$0] } == nil)
-        // By the time of the next one the fourth has spoken.
+        // When the next one connects, the fourth has sent data.
         spoken[4] = 100
         spoken[5] = 100
         driver.open(5)
         #expect(driver.table.excess(at: 0) { spoken[$0] } == 5)
         #expect(driver.table.excess(at: 0) { spoken[$0] } == nil)
-        // One that leaves makes room.
+        // A closed connection makes room.
         for descriptor in [Int32(2), 5, 1] { driver.close(descriptor) }
         driver.open(6)
         #expect(driver.table.excess(at: 0) { spoken[$0] } == nil)
@@ -257,7 +257,7 @@ struct ConnectionTableTests {
             driver.open(descriptor)
             #expect(driver.excess() == nil)
         }
-        // By now these have shown their keys: strangers have places of their own.
+        // By now these have proved their keys: unauthenticated peers have separate places.
         driver.now = 10
         for descriptor in Int32(4)...6 {
             driver.open(descriptor)
@@ -266,7 +266,7 @@ struct ConnectionTableTests {
         driver.open(7)
         #expect(driver.excess() == 7)
         driver.close(7)
-        // Those with keys are limited too.
+        // Peers with keys are limited too.
         driver.now = 20
         driver.open(8)
         var cut: [Int32?] = []
@@ -301,7 +301,7 @@ struct ConnectionTableTests {
         #expect(driver.judge([5: 500_000], drained()).isEmpty)
         hadNews = [driver.hasNews(long), driver.hasNews(long)]
         #expect(hadNews == [true, true])
-        // Its owner has taken it.
+        // The socket's owner has taken the request.
         #expect(driver.judge([5: 500_000], drained(taken([5: 500_000]))).isEmpty)
         let isQuiet = !driver.hasNews(long)
         #expect(isQuiet)

@@ -3,7 +3,7 @@ import ZeroMQ
 
 @testable import PeerLimits
 
-/// Real peers that cost too much: libzmq's own, over TCP. What they may cost is tested without sockets, in
+/// Real peers that cost too much: libzmq's own, over TCP. The limits themselves are tested without sockets, in
 /// `ConnectionTableTests`.
 @Suite(.timeLimit(.minutes(1)))
 struct PeerGuardTests {
@@ -28,14 +28,14 @@ struct PeerGuardTests {
         }
         try await greedy.connect(to: endpoint)
         try await eventually {
-            // Publishing has libzmq take subscriptions in.
+            // libzmq processes subscriptions while it publishes.
             try publisher.publish([[0]])
-            // A socket that nobody reads does not subscribe again after its connection was cut.
+            // A socket that nobody reads does not subscribe again after its connection was closed.
             _ = try await greedy.next(deadline: MonotonicClock.now)
             return incidents.total { $0 == .tooManySubscriptions } >= 2
         }
         #expect(honest.connectionEvents.disconnected == 0)
-        // Others are let in afterwards.
+        // Others are accepted afterwards.
         try await greedy.disconnect(from: endpoint)
         let newcomer = try Subscriber(context: Context(), thread: thread)
         try await newcomer.connect(to: endpoint)
@@ -52,7 +52,7 @@ struct PeerGuardTests {
         try await dealer.connect(to: endpoint, options: options)
         let reply = [UInt8](repeating: 0, count: 4 << 20)
         for _ in 0..<20 { #expect(try await dealer.send([0])) }
-        // What it still asked for when it is cut goes with its connection.
+        // Its unanswered requests are dropped with its connection.
         let replies = Task { for _ in 0..<20 { try await replier.reply(to: replier.next(), with: [reply]) } }
         defer { replies.cancel() }
         try await eventually { incidents.total { $0 == .unreadReplies } == 1 }
@@ -70,7 +70,7 @@ struct PeerGuardTests {
         }
         peers.append(try Requester(context: Context(), thread: thread, endpoint: endpoint))
         try await eventually { incidents.total { $0 == .tooManyConnections } > 0 }
-        // Those that came first are served.
+        // The peers that came first are served.
         for peer in peers.dropLast() {
             async let answer = peer.request([[7]], timeout: .seconds(20))
             let request = try await replier.next()
@@ -89,7 +89,7 @@ struct PeerGuardTests {
             try publisher.publish([[0]])
             return try await !subscriber.next(deadline: MonotonicClock.now + 1_000_000).isEmpty
         }
-        // A little less than may wait: what is over the high-water mark is dropped.
+        // A little less than the limit: messages above the high-water mark are dropped.
         let event = [UInt8](repeating: 1, count: 40_000)
         for _ in 0..<900 { try publisher.publish([event]) }
         var count = 0
@@ -101,7 +101,7 @@ struct PeerGuardTests {
         #expect(incidents.total { _ in true } == 0)
     }
 
-    /// Looks until something is so; the suite's time limit ends it.
+    /// Polls until a condition holds; the suite's time limit ends it.
     private func eventually(_ condition: () async throws -> Bool) async throws {
         while try await !condition() { try await Task.sleep(for: .milliseconds(2)) }
     }

@@ -17,7 +17,7 @@ struct RandomPeersTests {
         limits.maximumConnections = 8
         var table = ConnectionTable(pattern: .reply, limits: limits)
         var now: Int64 = 0
-        /// What each peer has sent, and what of it no request has been made of.
+        /// The bytes that each peer has sent, and those that no complete request contains yet.
         var peers: [Int32: (isGreedy: Bool, sent: Int, unfinished: Int)] = [:]
         var cut: Set<Int32> = []
         func name() -> Int32? { (Int32(5)..<40).filter { peers[$0] == nil }.randomElement(using: &random) }
@@ -29,7 +29,7 @@ struct RandomPeersTests {
                 peers[descriptor] = (honest >= 4 || Bool.random(using: &random), 0, 0)
                 table.open(descriptor, isIncoming: true, at: now)
                 while let excess = table.excess(at: now, received: { peers[$0]?.sent }) {
-                    // Room for a peer that was connected before is never taken by one that came later.
+                    // A later peer never displaces one that was connected before.
                     #expect(peers[excess]?.sent ?? 0 <= 64 || excess == descriptor, "seed \(seed)")
                     cut.insert(excess)
                 }
@@ -48,7 +48,7 @@ struct RandomPeersTests {
                 }
                 peers[descriptor] = peer
             }
-            // Greedy ones never finish, so nothing else waits.
+            // Greedy peers never finish a message, so nothing else waits.
             traffic.isDrained = true
             let readings = peers.mapValues {
                 ConnectionHandle.Reading(received: $0.sent, acknowledged: 0, isAllSent: true)

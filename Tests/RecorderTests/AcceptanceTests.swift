@@ -7,10 +7,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The ancestors' cases that are decisions of a recorder, by their numbers in SEEDS.
+/// The ancestors' test cases that concern the recorder's decisions, with their numbers in SEEDS.
 @Suite(.timeLimit(.minutes(1)))
 struct AcceptanceTests {
-    /// Ours: a log is there once its stream is; a session whose stream never comes has none.
+    /// Ours: a log exists once its stream does; a session whose stream never appears has none.
     @Test func case1WithoutAStreamThereIsNoFile() async throws {
         try await RecorderUnderTest.run { recorder in
             let started = try await recorder.start("s", streams: ["watch/accelerometer"])
@@ -21,12 +21,12 @@ struct AcceptanceTests {
         }
     }
 
-    /// Ours: the limit is reached when the file is as long; what follows goes into the next one.
+    /// Ours: a file is finished when it reaches the size limit; later records go into the next file.
     @Test func case9AFileThatHasReachedItsSizeIsFinished() async throws {
         let publisher = try await FakePublisher()
         let limit = 1_500
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            // Another session makes sure that no sample must be asked for again: several would come at once.
+            // Another session makes sure that no replay is needed, which would deliver several samples at once.
             try await recorder.start("first", publisher)
             try await recorder.prime(publisher, session: "first")
             let first = publisher.next
@@ -38,13 +38,13 @@ struct AcceptanceTests {
                 try publisher.sample()
                 let count = publisher.next - first
                 try await recorder.has(count, of: publisher)
-                // Files are written a little later, and finished a little later than that.
+                // Files are written a little later, and finished a little later still.
                 try await eventually("the samples in the files, and a file that has its size finished") {
                     guard (try? await recorder.records())?.sequences.count == count else { return false }
-                    // Between two files there is none for a moment.
+                    // Between two files there is no current file for a moment.
                     return (try? Self.size(recorder.path("phone_accelerometer.json"))) ?? 0 < limit
                 }
-                // A file gets its final name a moment after its last record, and between two files there is none.
+                // A file gets its final name a moment after its last record; between two files there is no current file.
                 try await eventually("a file that has not reached its size") {
                     (try? Self.size(recorder.path("phone_accelerometer.json"))) ?? 0 < limit
                 }
@@ -52,7 +52,7 @@ struct AcceptanceTests {
                 #expect(finished.count <= before.count + 1)
                 for file in finished { #expect(try Self.size(recorder.path(file.description)) >= limit) }
             }
-            // None is longer than it must be: without its last record it would not have reached the limit.
+            // No file is longer than necessary: without its last record it would be below the limit.
             for file in finished {
                 let path = try recorder.path(file.description)
                 let lines = try Data(contentsOf: URL(filePath: path.string)).split(separator: UInt8(ascii: "\n"))
@@ -65,7 +65,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// Ours: a log's first write is its start marker, when its stream is met.
+    /// Ours: the first write to a log is its start marker, when its stream is first seen.
     @Test func case10AFileIsOpenedWhenItsStreamComes() async throws {
         let publisher = try await FakePublisher()
         let late = try await FakePublisher(StreamName(device: "phone", stream: "gyro"))
@@ -84,7 +84,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// Ours: a file that is old enough is kept until there is a sample in it.
+    /// Ours: a file that has reached its maximum age is kept until it contains a sample.
     @Test func case11AFileWithoutSamplesIsNotFinished() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
@@ -97,12 +97,12 @@ struct AcceptanceTests {
             #expect(try Self.logs(of: recorder) == ["phone_accelerometer.json"])
             #expect(recorder.events.segments.isEmpty)
             try await recorder.prime(publisher)
-            // One, or more where the samples took their time.
+            // One file, or more if the samples were slow to arrive.
             try await eventually("the first finished file") {
                 recorder.events.segments.reduce(0) { $0 + $1.samples } == publisher.next
             }
             #expect(recorder.events.segments.allSatisfy { $0.samples > 0 })
-            // The next one is as empty again, and stays as long as it is.
+            // The next file is empty again, and stays open while it is.
             #expect(try Self.logs(of: recorder).count == recorder.events.segments.count + 1)
             let result = try await recorder.stop()
             #expect(result.report.isWhole)
@@ -110,7 +110,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// The clock's cases are those of `UptimeClock`; this is what becomes of them in a log.
+    /// `UptimeClock` has tests of its own for the clock's cases; this one checks the timestamps in a log.
     @Test func case35ASleepOfThePublisherIsInTheTimestamps() async throws {
         try await RecorderUnderTest.record { recorder, publisher in
             try publisher.describe { $0.clock.elapsed = $0.clock.uptime + 100 }
@@ -118,13 +118,13 @@ struct AcceptanceTests {
             try await recorder.hasAll(of: publisher)
             let before = publisher.next
             let now = Double(MonotonicClock.now) / 1e9
-            // Five minutes, noticed right before the next sample.
+            // Five minutes of sleep, noticed right before the next sample.
             try publisher.describe { description in
                 description.clock.uptime = now
                 description.clock.elapsed = now + 100 + 300
             }
             try publisher.sample(3, uptime: now + 0.25)
-            // A late one, from before.
+            // A late sample, from before the sleep.
             try publisher.sample(uptime: now - 0.25)
             try await recorder.hasAll(of: publisher)
             _ = try await recorder.stop()
@@ -135,7 +135,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// Ours: what was never started has no name that could be finished; it may be started afterwards.
+    /// Ours: a session that was never started cannot be stopped; it may be started afterwards.
     @Test func case57AStopBeforeTheStartLeavesNothing() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
@@ -150,7 +150,6 @@ struct AcceptanceTests {
         }
     }
 
-    /// The names of a session's log files, sorted.
     private static func logs(of recorder: RecorderUnderTest) throws -> [String] {
         try recorder.directory().directory.names().filter { $0.hasPrefix("phone_") || $0.hasPrefix("watch_") }.sorted()
     }

@@ -4,7 +4,7 @@ import Recording
 import TestSupport
 import Testing
 
-/// Annotations, as a recorder takes them.
+/// Annotations as a recorder accepts them.
 @Suite(.timeLimit(.minutes(1)))
 struct AnnotationTests {
     @Test func anAnnotationIsInTheEventTheFilesTheReportAndTheRecord() async throws {
@@ -27,7 +27,7 @@ struct AnnotationTests {
             #expect(markers.map(\.reason) == ["fall", "sit"])
             #expect(markers.first?.timestamp == 0)
 
-            // It is over, and takes what is noted of it.
+            // The session is over and still accepts annotations.
             let late = try await recorder.sendBeside(
                 RecordingAnnotate(session: "s", label: "stand", note: "from the video", corrects: 2))
             #expect(late.annotation.number == 3)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A recorder that is behind says so, and lets recoveries wait.
+/// A recorder that is behind reports it and postpones recoveries.
 @Suite(.timeLimit(.minutes(1)))
 struct BehindTests {
     private static func value(_ name: String, _ recorder: RecorderUnderTest) async -> Double? {
@@ -29,7 +29,7 @@ struct BehindTests {
                     $0.contains("s behind its publishers")
                 }
             }
-            // Recoveries wait, but not for ever; and not when nothing arrives any more.
+            // Recoveries are postponed, but not forever, and not once nothing arrives any more.
             let asked = publisher.replaysAsked
             try publisher.sample(3, isLost: true)
             try publisher.describe()

@@ -1,7 +1,7 @@
 import RecorderCore
 import Testing
 
-/// When the recorder commits, and when it makes files durable. Pure: time is given.
+/// When the recorder commits, and when it makes files durable. Pure: the test supplies the time.
 struct CommitPaceTests {
     private static let millisecond: Int64 = 1_000_000
     private static let second: Int64 = 1_000_000_000
@@ -11,7 +11,8 @@ struct CommitPaceTests {
         #expect(pace.next(after: 50) == 50 + 2 * Self.millisecond)
     }
 
-    /// A sync of 5 ms is followed by one 20 ms after it began at the earliest, one of 60 ms by the next interval.
+    /// After a sync of 5 ms, the next one starts no earlier than 20 ms after its beginning; after one of 60 ms, at the next
+    /// interval.
     @Test(arguments: [(1, 8), (5, 20), (20, 80), (60, 100), (500, 100)] as [(Int64, Int64)])
     func aSlowDiskIsLeftAlone(sync: Int64, next: Int64) {
         var pace = CommitPace(interval: 100 * Self.millisecond)
@@ -19,7 +20,7 @@ struct CommitPaceTests {
         #expect(pace.next(after: Self.millisecond) == next * Self.millisecond)
     }
 
-    /// Of 100 samples a second, each is committed as soon as the burst that it may belong to is over.
+    /// At 100 samples a second, each sample is committed as soon as the burst to which it may belong is over.
     @Test func commitsDoNotKeepPaceWithSamples() {
         var pace = CommitPace(interval: 100 * Self.millisecond)
         var commit: Int64 = 9 * Self.millisecond
@@ -31,7 +32,7 @@ struct CommitPaceTests {
         #expect(commit == 92 * Self.millisecond)
     }
 
-    /// However slow the disk is, nothing waits longer than the interval.
+    /// No sample waits longer than the interval, however slow the disk is.
     @Test func nothingWaitsLongerThanTheInterval() {
         var pace = CommitPace(interval: 100 * Self.millisecond)
         pace.note(began: 0, ended: 10 * Self.second)
@@ -58,7 +59,7 @@ struct CommitPaceTests {
         #expect(CheckpointPace.isDue(age: pause, pause: pause, bytes: 0, streams: 1, held: 0))
     }
 
-    /// What one fast stream leaves to be recovered is bounded; a thousand slow ones are not synced all the time.
+    /// Limits how much a single fast stream leaves to recover, without constant syncs for a thousand slow streams.
     @Test func manyBytesMakeFilesDurableSooner() {
         #expect(!CheckpointPace.isDue(age: 0, pause: 0, bytes: 64 << 20 - 1, streams: 10, held: 0))
         #expect(CheckpointPace.isDue(age: 0, pause: 0, bytes: 64 << 20, streams: 10, held: 0))
@@ -66,7 +67,7 @@ struct CommitPaceTests {
         #expect(CheckpointPace.isDue(age: 0, pause: 0, bytes: 1_000 << 20, streams: 1_000, held: 0))
     }
 
-    /// What waits is written again at each checkpoint, which must not lead to the next one.
+    /// Each checkpoint writes waiting samples again; that must not trigger the next checkpoint.
     @Test func whatWaitsMakesCheckpointsRarer() {
         #expect(!CheckpointPace.isDue(age: 0, pause: 0, bytes: 319 << 20, streams: 1, held: 64 << 20))
         #expect(CheckpointPace.isDue(age: 0, pause: 0, bytes: 320 << 20, streams: 1, held: 64 << 20))

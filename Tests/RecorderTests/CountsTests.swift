@@ -3,7 +3,7 @@ import Metrics
 import TestSupport
 import Testing
 
-/// What a recorder counts of a stream with which things go wrong, against what the session's report says.
+/// The recorder's counters for a faulty stream, compared with the session's report.
 @Suite(.timeLimit(.minutes(1)))
 struct CountsTests {
     @Test func whatWentWrongIsCounted() async throws {
@@ -37,7 +37,6 @@ struct CountsTests {
         try await eventually("\(count) \(name)") { await value(name, of: recorder) == count }
     }
 
-    /// What is counted of the one stream.
     private static func value(_ name: String, of recorder: RecorderUnderTest) async -> Int? {
         let page = String(decoding: await recorder.metrics().text, as: UTF8.self)
         let sample = "holdfast_recorder_\(name)_total{device=\"phone\",stream=\"accelerometer\"} "

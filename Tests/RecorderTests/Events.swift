@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import ZeroMQ
 
-/// What a recorder publishes, heard from before the test begins.
+/// The events of a recorder, received from before the test begins.
 final class Events: Sendable {
     private struct Heard {
         var recordings: [RecordingEvent] = []
@@ -72,7 +72,7 @@ final class Events: Sendable {
         try await eventualValue("the event of a removal") { heard.withLock { $0.removals.first } }
     }
 
-    /// Waits for an event of a session, among those already heard too.
+    /// Waits for an event of a session; events that were already received count too.
     @discardableResult
     func recording(
         _ change: RecordingEvent.Change, of session: String = "s",

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Sensors that fail while they are recorded: the session is not whole, and everybody is told.
+/// Sensors that fail while they are recorded: the session is not whole, and events and the report include the failure.
 @Suite(.timeLimit(.minutes(1)))
 struct FailingSensorTests {
     @Test func aSourceThatFailsIsAFailureOfTheSession() async throws {
@@ -21,7 +21,7 @@ struct FailingSensorTests {
             let sentence = try #require(event.reason)
             #expect(sentence.hasPrefix("phone/accelerometer failed at ") && sentence.hasSuffix(" s: the pipe closed"))
             #expect(try await recorder.status().failures == [sentence])
-            // It is said each second, and noted once.
+            // The failure is published each second and noted once.
             try publisher.describe { $0.state = .failed }
             let report = try await recorder.stop().report
             #expect(report.failures == [sentence])
@@ -35,7 +35,7 @@ struct FailingSensorTests {
 
     @Test func aSourceThatFailsJustBeforeTheStopIsAFailureToo() async throws {
         try await RecorderUnderTest.record { recorder, publisher in
-            // The test learns that it was taken by what was lost before it.
+            // The loss before it shows the test that the failure was processed.
             try publisher.sample(3, isLost: true)
             try publisher.describe { $0.state = .failed }
             try await recorder.hasAll(of: publisher)
@@ -58,12 +58,12 @@ struct FailingSensorTests {
     @Test func aStreamThatFallsSilentIsAFailure() async throws {
         try await RecorderUnderTest.record { recorder, publisher in
             let last = Double(MonotonicClock.now) / 1e9
-            // Without a rate, it would be that of this machine under whatever load.
+            // A fixed rate, because a measured one would depend on this machine's load.
             try publisher.describe {
                 $0.rate = 100
                 $0.lastSample = last
             }
-            // What it would say six seconds later.
+            // The description of six seconds later.
             try publisher.describe {
                 $0.rate = 100
                 $0.lastSample = last

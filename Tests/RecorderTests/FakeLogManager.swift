@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import ZeroMQ
 
-/// A log-manager that says what a test tells it about logs.
+/// A log-manager that gives the log configurations that a test sets.
 final class FakeLogManager: Sendable {
     private struct State {
         var configurations: [String: LogConfiguration] = [:]
@@ -51,15 +51,15 @@ final class FakeLogManager: Sendable {
         }
     }
 
-    /// The logs that were asked for, in order.
+    /// The logs that the recorder asked about, in order.
     var asked: [String] { state.state.withLock { $0.asked } }
 
-    /// Says something else from now on.
+    /// Replaces a log's configuration from now on.
     func set(_ configuration: LogConfiguration) {
         state.state.withLock { $0.configurations[configuration.name] = configuration }
     }
 
-    /// Holds answers back until the gate is open.
+    /// Delays answers until the gate is open.
     func hold() -> Gate {
         let gate = Gate()
         state.state.withLock { $0.gate = gate }

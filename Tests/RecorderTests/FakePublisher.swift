@@ -5,8 +5,8 @@ import Synchronization
 import TestSupport
 import ZeroMQ
 
-/// A sensor publisher that does what a test tells it: takes samples, loses batches on their way, forgets, restarts,
-/// answers wrongly or not at all. In each sample `x` is its sequence and `y` the number of its epoch.
+/// A sensor publisher controlled by a test: it takes samples, loses batches in transit, forgets, restarts, and answers wrongly or
+/// not at all. In each sample `x` is its sequence and `y` the number of its epoch.
 final class FakePublisher: Sendable {
     typealias Replay = @Sendable (SamplesReplay) async throws -> (SamplesReplay.Reply, [[UInt8]])
 
@@ -15,11 +15,10 @@ final class FakePublisher: Sendable {
         var next = 0
         var fields: [String]
         var rate: Double?
-        /// Uptimes of the epoch's samples that are still kept; the first is that of `firstKept`.
+        /// Uptimes of the epoch's samples that are still kept; the first belongs to `firstKept`.
         var uptimes: [Double] = []
         var firstKept = 0
         var batchSizes: [Int] = []
-        /// How many samples are kept.
         var retention = Int.max
         var replay: Replay?
         var list: (@Sendable () async throws -> Void)?
@@ -68,21 +67,20 @@ final class FakePublisher: Sendable {
     /// Answers requests until the task is cancelled.
     func run() async throws { try await server.withLock { $0 }?.run() }
 
-    /// Its REP endpoint.
     var replyEndpoint: String { server.withLock { $0?.endpoint } ?? "" }
 
     var epoch: String { Self.epoch(state.withLock { $0.epochNumber }, of: name) }
     var next: Int { state.withLock { $0.next } }
 
-    /// How often samples were asked for again.
+    /// How many replays were requested.
     var replaysAsked: Int { state.withLock { $0.replaysAsked } }
 
     func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
-    /// Answers requests for samples in another way; as a publisher should where that is nil.
+    /// Replaces the answer to requests for samples; nil restores the correct one.
     func onReplay(_ replay: Replay?) { set { $0.replay = replay } }
 
-    /// Holds requests for samples back until a gate is open; answers them then as a publisher should, or with an error.
+    /// Delays requests for samples until a gate is open; they then get the correct answer, or an error.
     func gateReplays(error: (any Error)? = nil) -> Gate {
         let gate = Gate()
         onReplay { [self] request in
@@ -93,15 +91,15 @@ final class FakePublisher: Sendable {
         return gate
     }
 
-    /// Does something before `streams.list` is answered.
+    /// Runs a closure before `streams.list` is answered.
     func onList(_ body: (@Sendable () async throws -> Void)?) { set { $0.list = body } }
 
-    // MARK: What it publishes
+    // MARK: Publishing
 
     /// Takes samples and publishes them as one batch.
     /// - Parameters:
-    ///   - isLost: the batch does not reach anybody.
-    ///   - uptime: when the first was taken; now if not said. The others follow by a microsecond each.
+    ///   - isLost: whether the batch reaches nobody.
+    ///   - uptime: when the first sample was taken; now if nil. The others follow at intervals of a microsecond.
     func sample(_ count: Int = 1, isLost: Bool = false, uptime: Double? = nil) throws {
         let uptime = uptime ?? Double(MonotonicClock.now) / 1e9
         let first = state.withLock { state in
@@ -124,7 +122,7 @@ final class FakePublisher: Sendable {
         try publish(body: body, packed: packed)
     }
 
-    /// Takes a sample, and publishes it as if that had been some time ago.
+    /// Takes a sample, and publishes it as if it had been published some time ago.
     func sample(late: Duration) throws {
         let next = next
         try sample(isLost: true)
@@ -135,7 +133,7 @@ final class FakePublisher: Sendable {
             at: WallTime(nanosecondsSince1970: WallTime.now.nanosecondsSince1970 - lateness))
     }
 
-    /// Publishes anything as a batch.
+    /// Publishes arbitrary bytes as a batch.
     func publish(body: [UInt8], packed: [UInt8]? = nil, at date: WallTime = .now) throws {
         var message = MessageBatch()
         message.append(
@@ -144,14 +142,13 @@ final class FakePublisher: Sendable {
         try events.publish(message)
     }
 
-    /// Publishes what the stream is.
     func describe(_ change: (inout StreamDescription) -> Void = { _ in }) throws {
         var description = description
         change(&description)
         try events.publish(description)
     }
 
-    /// Starts anew: what was kept is gone.
+    /// Starts a new epoch: kept samples are gone.
     func restart(fields: [String]? = nil) {
         state.withLock { state in
             state.epochNumber += 1
@@ -162,14 +159,13 @@ final class FakePublisher: Sendable {
         }
     }
 
-    // MARK: What it answers
+    // MARK: Answers
 
-    /// As a publisher should.
     func answer(_ request: SamplesReplay) throws -> (SamplesReplay.Reply, [[UInt8]]) {
         guard request.epoch == epoch else { throw RequestError(.unknownEpoch, "it started anew") }
         let (kept, next) = state.withLock { ($0.firstKept..<$0.firstKept + $0.uptimes.count, $0.next) }
         let wanted = kept.clamped(to: request.from..<max(request.from, request.from + min(request.count, 1 << 40)))
-        // Answers are bounded.
+        // A reply has at most 40 samples.
         let samples = wanted.prefix(40)
         var frames: [[UInt8]] = []
         for start in stride(from: samples.startIndex, to: samples.endIndex, by: 10) {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// How logs are written: as the recording says, or else log-manager, or else the recorder's own defaults.
+/// The source of log settings: the recording first, then log-manager, then the recorder's own defaults.
 @Suite(.timeLimit(.minutes(1)))
 struct LogConfigurationTests {
     private static let log = "phone_accelerometer"
@@ -28,7 +28,7 @@ struct LogConfigurationTests {
         }
     }
 
-    /// Takes samples in batches of their own.
+    /// Takes samples, three in each batch, and waits until they are recorded.
     private func sample(_ count: Int, _ publisher: FakePublisher, _ recorder: RecorderUnderTest) async throws {
         for _ in 0..<count {
             try publisher.sample(3)
@@ -80,7 +80,7 @@ struct LogConfigurationTests {
             #expect(files.count == 1 && files[0].hasSuffix(".tsv"))
             let log = try recorder.directory().record().logs[0]
             #expect(log.format == nil && log.maximumFileSize == nil && log.maximumFileAge == nil)
-            // A root is one of JSON.
+            // Only JSON has a root.
             try await recorder.start("t", publisher, root: "dictionary", maximumFileSize: 100_000)
             #expect(try await recorder.stop("t").logs.first?.files.first?.hasSuffix(".json") == true)
         }
@@ -100,11 +100,11 @@ struct LogConfigurationTests {
         }
     }
 
-    /// What was said before is asked for again: somebody may have changed it just now.
+    /// Each start asks again, because the configuration may just have changed.
     @Test func eachStartAsksAnew() async throws {
         let publisher = try await FakePublisher()
         try await run(listeningTo: [publisher]) { recorder, manager in
-            // Nothing is asked about a publisher that was not heard yet.
+            // The recorder asks nothing about a publisher that it has not heard yet.
             try await recorder.start("first", publisher)
             try await recorder.prime(publisher, session: "first")
             for (session, format) in [("a", nil), ("b", "csv"), ("c", "tsv")] {
@@ -122,13 +122,13 @@ struct LogConfigurationTests {
         try await run(configuration, listeningTo: [publisher]) { recorder, manager in
             _ = try await recorder.send(RecordingStart(session: "s", streams: ["phone/", "other/"]))
             #expect(manager.asked == [])
-            // Until the recorder hears the publisher.
+            // The publisher describes its stream until the recorder hears it.
             try await eventually("another stream's log") {
                 try publisher.describe { $0.device = "other" }
                 return try await !recorder.status().logs.isEmpty
             }
             try publisher.sample(5)
-            // Once, and no other time: the log is begun with the answer.
+            // The recorder asks exactly once: the log begins with the answer.
             try publisher.describe()
             try await recorder.hasAll(of: publisher)
             #expect(try await recorder.log(of: publisher)?.file == "phone_accelerometer.csv")
@@ -147,7 +147,7 @@ struct LogConfigurationTests {
             try publisher.sample(5)
             try await recorder.describing([publisher]) { try await recorder.hasAll(of: publisher) }
             #expect(try await recorder.log(of: publisher)?.file == "phone_accelerometer.json")
-            // Nobody asks again for a while.
+            // The recorder does not ask again for a while.
             let asked = manager.asked.count
             for session in ["t", "u"] { try await recorder.start(session, publisher) }
             #expect(manager.asked.count == asked || ContinuousClock.now - start > LogConfigurations.life.duration)
@@ -156,7 +156,7 @@ struct LogConfigurationTests {
         }
     }
 
-    /// The log continues as it was begun, whoever answers now.
+    /// The log keeps its original configuration, even if a log-manager answers now.
     @Test func aLogThatWasCutOffGoesOnAsItWas() async throws {
         let publisher = try await FakePublisher()
         try await withTemporaryDirectory { directory in
@@ -181,7 +181,7 @@ struct LogConfigurationTests {
         }
     }
 
-    // MARK: What is remembered
+    // MARK: Cached answers
 
     private let name = LogName(LogConfigurationTests.log)
     private let life = LogConfigurations.life.nanoseconds
@@ -195,7 +195,7 @@ struct LogConfigurationTests {
         #expect(known[name]?.format == "csv")
         #expect(!known.isDue(name, at: life + 4) && known.isDue(name, at: life + 5))
         #expect(known.isSettled(name, at: life * 2))
-        // One that was not added is known to be none.
+        // A log that was not added is known to have no configuration.
         answers.configurations.updateValue(nil, forKey: name)
         known.take(answers, at: 6)
         #expect(known[name] == nil && known.isSettled(name, at: 6) && !known.isDue(name, at: 7))
@@ -207,7 +207,7 @@ struct LogConfigurationTests {
         answers.isAway = true
         known.take(answers, at: 5)
         #expect(known.isAway(at: life + 4) && known.isSettled(name, at: life + 4) && !known.isDue(name, at: life + 4))
-        // It is asked again, and nobody waits for that.
+        // The recorder asks again, but nothing waits for the answer.
         #expect(known.isAway(at: life + 5) && known.isSettled(name, at: life + 5) && known.isDue(name, at: life + 5))
         #expect(!known.isAway(at: 2 * life + 5) && !known.isSettled(name, at: 2 * life + 5))
         known.take(LogConfigurations.Answers(), at: 6)

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A format that is not built in, from a request to what a reader has of it.
+/// A format that is not built in, from the request to the reader.
 @Suite(.timeLimit(.minutes(2)))
 struct LogFormatterTests {
     private static func records(of path: FilePath) throws -> [LogRecord] {
@@ -42,7 +42,7 @@ struct LogFormatterTests {
             #expect(samples.last?.stepPath == "Walk/back = \"home\"")
             #expect(samples.allSatisfy { $0["x"].flatMap(Double.init) != nil })
             #expect(records.first?.marker == "start" && records.last?.marker == "stop")
-            // As text it is what its formatter writes.
+            // As text, the file is what its formatter writes.
             let text = try String(contentsOfFile: recorder.path(log.files[0]).string, encoding: .utf8)
             #expect(text.hasPrefix("# uptime timestamp stepPath sensorType x "))
             #expect(
@@ -51,7 +51,7 @@ struct LogFormatterTests {
             #expect(try recorder.directory().verify().verdict == .whole)
             let record = try recorder.directory().record()
             #expect(record.format == .logfmt)
-            // Another word is refused, with those that there are.
+            // An unknown format is refused, and the error lists the known ones.
             let refusal = try await #require(throws: RequestError.self) {
                 try await recorder.sendBeside(RecordingStart(streams: ["phone/"], format: "xml"))
             }
@@ -59,7 +59,7 @@ struct LogFormatterTests {
         }
     }
 
-    /// What a formatter must do: give back what it got, and nothing for a line that was cut short.
+    /// A formatter must return what it got, and nothing for a truncated line.
     @Test func aLineGivesBackItsObjectAndNoPartOfItDoes() {
         let objects = [
             #"{"uptime":1.50}"#, #"{"uptime":-0.1e5,"a b":"x=1 ; y","c\"=":null,"":true,"gravity.x":"NaN"}"#,

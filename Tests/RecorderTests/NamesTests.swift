@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Names from the wire don't lead out of the directory that they belong to.
+/// Names from the wire cannot escape the directory to which they belong.
 @Suite(.timeLimit(.minutes(1)))
 struct NamesTests {
     private static let sessions = [
@@ -42,7 +42,7 @@ struct NamesTests {
         }
     }
 
-    /// Names of one device that would be files of the session itself.
+    /// Device names that would collide with the session's own files.
     @Test(arguments: ["session.json", "journal", "report", "SHA256SUMS"])
     func aDevicesLogIsNoOtherFileOfTheSession(device: String) async throws {
         let publisher = try await FakePublisher(StreamName(device: device, stream: "json"))
@@ -55,7 +55,7 @@ struct NamesTests {
         }
     }
 
-    /// Runs a recorder whose data directory is the only thing in another one, and stays it.
+    /// Runs a recorder whose data directory is, and stays, the only entry of its parent directory.
     private static func inside(
         _ publishers: [FakePublisher] = [], _ body: @escaping @Sendable (RecorderUnderTest) async throws -> Void
     ) async throws {

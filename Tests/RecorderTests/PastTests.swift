@@ -5,10 +5,9 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Sessions that begin before they were asked for.
+/// Sessions that begin before they are requested.
 @Suite(.timeLimit(.minutes(1)))
 struct PastTests {
-    /// Takes samples ten times a second, up to now.
     private static func sample(_ publisher: FakePublisher, seconds: Double) throws {
         let now = Double(MonotonicClock.now) / 1e9
         let count = Int(seconds * 10)
@@ -38,7 +37,7 @@ struct PastTests {
             #expect(sequences == Array(first..<publisher.next))
             let samples = try await recorder.records().filter { $0.marker == nil }
             let earliest = try #require(samples.first).timestamp
-            // A description that arrives late has the session begin earlier by that.
+            // If a description arrives late, the session begins earlier by that delay.
             #expect((-20...0.1).contains(earliest), "from the first sample after the session's start on")
             let session = try recorder.directory()
             #expect(session.verify().findings == [])
@@ -58,7 +57,7 @@ struct PastTests {
             #expect(gaps.map(\.reason) == [.notRetained])
             let gap = try #require(gaps.first)
             #expect(gap.from + gap.count == 550, "the first that is kept")
-            // 150 if nothing took time: a late session begins later, and one whose description is late earlier.
+            // 150 without delays: a late session begins later, and one with a late description earlier.
             #expect((20...450).contains(gap.count), "not what was before the session")
             #expect(try await recorder.records().sequences == Array(550..<600))
             #expect(try recorder.directory().verify().verdict == .loss)
@@ -71,7 +70,7 @@ struct PastTests {
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try Self.sample(publisher, seconds: 5)
             let former = publisher.epoch
-            // The recorder has heard of it.
+            // The recorder has received that run's description.
             try await Self.start(recorder, publisher, before: 60)
             _ = try await recorder.send(RecordingCancel(session: "s"))
             publisher.restart()
@@ -102,7 +101,7 @@ struct PastTests {
             let former = publisher.epoch
             let gate = publisher.gateReplays()
             try await Self.start(recorder, publisher, before: 30)
-            // Some of them wait, and some before them are lost too.
+            // Some of these wait, and some before them are lost too.
             try publisher.sample(3, isLost: true)
             try publisher.sample(4)
             publisher.restart()
@@ -138,7 +137,7 @@ struct PastTests {
             #expect(refusal == "invalidParameter")
             let both = try await recorder.refusal(RecordingStart(session: "t", streams: ["*"], before: 1, from: date))
             #expect(both == "invalidParameter")
-            // What is to come is now.
+            // A start in the future becomes now.
             let late = WallTime(nanosecondsSince1970: WallTime.now.nanosecondsSince1970 + 60_000_000_000)
             _ = try await recorder.describing([publisher]) {
                 try await recorder.send(RecordingStart(session: "t", streams: [publisher.name.description], from: late))

@@ -7,7 +7,7 @@ import Testing
 /// Sessions that another recorder continues from their start.
 @Suite(.timeLimit(.minutes(1)))
 struct PlanTests {
-    /// Begins a session, and does with it what a plan must have.
+    /// Begins a session and exercises everything that a plan must include.
     private static func begin(_ recorder: RecorderUnderTest, _ publisher: FakePublisher) async throws {
         let request = RecordingStart(
             session: "s", task: "Walk", step: "out", streams: [publisher.name.description], format: "csv",
@@ -29,7 +29,7 @@ struct PlanTests {
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await Self.begin(recorder, publisher)
             var plan = try await recorder.send(RecordingPlan(session: "s")).plan
-            // One recorder has a name once.
+            // A recorder accepts a session name only once.
             plan.start.session = "t"
             let request = plan.start
             _ = try await recorder.describing([publisher]) { try await recorder.send(request) }
@@ -53,7 +53,7 @@ struct PlanTests {
             let samples = try await recorder.records("s").filter { $0.marker == nil }
             let later = try await recorder.records("t").filter { $0.marker == nil }
             let known = Set(samples.map(\.uptime))
-            // It asks for all that was taken since the start, also before the first recorder's socket was connected.
+            // The second recorder requests all samples since the start, including those from before the first recorder connected.
             #expect(later.filter { known.contains($0.uptime) }.map(\.uptime) == samples.map(\.uptime))
             #expect(later.suffix(samples.count).map(\.stepPath) == samples.map(\.stepPath))
             #expect(try recorder.directory("t").verify().findings == [])

@@ -1,12 +1,12 @@
 import RecorderCore
 import Testing
 
-/// How far behind a recorder is. Pure: time is given.
+/// How far behind a recorder is. Pure: the test supplies the time.
 struct RecorderLagTests {
     private static let second: Int64 = 1_000_000_000
     private static let start: Int64 = 1_700_000_000 * second
 
-    /// Takes a batch each 100 ms, each some seconds after it was published.
+    /// Takes a batch every 100 ms, each received some seconds after its publication.
     private func take(
         _ lag: inout RecorderLag, _ seconds: Range<Int64>, late: Double, allowance: Double = 0
     ) {

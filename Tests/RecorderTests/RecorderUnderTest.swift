@@ -12,7 +12,7 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// A recorder, set up as its main does, in this process, with a data directory of its own.
+/// A recorder in this process, set up as its main function does, with a data directory of its own.
 final class RecorderUnderTest: Sendable {
     let data: FilePath
     private let context: Context
@@ -20,11 +20,10 @@ final class RecorderUnderTest: Sendable {
     private let endpoint: String
     private let client: RequestClient
     let outcome: @Sendable () -> ExitStatus
-    /// How it is.
     let health: Health
-    /// What it counts.
+    /// The recorder's metrics.
     let metrics: @Sendable () async -> MetricsPage
-    /// What it published, in order.
+    /// The recorder's events, in order.
     let events: Events
     private let group: ServiceGroup
 
@@ -74,7 +73,7 @@ final class RecorderUnderTest: Sendable {
         flags.set("log-manager", logManager)
         flags.set("log-manager-limit", logManagerLimit)
         flags.set("reports", reports)
-        // Where there is no publisher, one that never answers.
+        // Without publishers, an endpoint that never answers.
         flags.set("subscribe", all: publishers.isEmpty ? ["inproc://nobody"] : publishers.map(\.endpoint))
         let reader = try ConfigurationReader(for: .recorder, flags: flags, environment: [:])
         let host = try ServiceHost(
@@ -104,7 +103,7 @@ final class RecorderUnderTest: Sendable {
         try recorder.verifySessions()
     }
 
-    /// One that ran before in this process lets go of the directory a little later than a process that ends.
+    /// Retries, because a recorder of this process releases its directory a little later than a process that ends.
     private static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
         for _ in 0..<50 {
             do {
@@ -116,8 +115,7 @@ final class RecorderUnderTest: Sendable {
         return try await .recorder(settings, on: host)
     }
 
-    /// Runs a recorder with a session `s` of one stream that is primed: from then on nothing is lost that the test does
-    /// not lose.
+    /// Runs a recorder with a primed session `s` of one stream: from then on, only the test loses samples.
     static func record(
         isPacked: Bool = false, recoveryLimit: String = "4s", holdLimit: String = "64MB",
         _ body: @escaping @Sendable (RecorderUnderTest, FakePublisher) async throws -> Void
@@ -130,7 +128,7 @@ final class RecorderUnderTest: Sendable {
         }
     }
 
-    /// What was recorded must be what the report says, whatever the test did.
+    /// Whatever the test did, the recorded files must match the report.
     private func verifySessions() throws {
         for identifier in try SessionDirectory.sessions(in: data) {
             guard let directory = try? SessionDirectory.open(identifier, in: data), directory.hasChecksums else {
@@ -142,7 +140,7 @@ final class RecorderUnderTest: Sendable {
         }
     }
 
-    /// Tells the recorder to stop, as a signal does. Returns at once.
+    /// Makes the recorder stop, as a signal does. Returns at once.
     func shutDown() async { await group.triggerGracefulShutdown() }
 
     // MARK: Requests
@@ -151,7 +149,7 @@ final class RecorderUnderTest: Sendable {
         try await client.send(request, timeout: .seconds(50))
     }
 
-    /// The word of the reason for which a request is refused; nil if it is not.
+    /// The reason for which a request is refused; nil if it is accepted.
     func refusal(_ request: some Request) async throws -> String? {
         do {
             _ = try await sendBeside(request)
@@ -167,7 +165,7 @@ final class RecorderUnderTest: Sendable {
             .send(request, timeout: .seconds(50))
     }
 
-    /// Starts a session of streams that describe themselves meanwhile, as publishers do each second.
+    /// Starts a session while its publishers describe their streams, as they do each second.
     @discardableResult
     func start(
         _ session: String = "s", _ publishers: FakePublisher..., streams: [String]? = nil, format: String? = nil,
@@ -181,7 +179,6 @@ final class RecorderUnderTest: Sendable {
         return try await describing(publishers) { try await self.send(request) }
     }
 
-    /// Does something while publishers describe their streams.
     func describing<Result: Sendable>(
         _ publishers: [FakePublisher], _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -212,8 +209,8 @@ final class RecorderUnderTest: Sendable {
 
     // MARK: Waiting
 
-    /// Publishes single samples until they arrive: from then on nothing is lost that the test does not lose. Some of
-    /// the first ones may have had to be asked for again.
+    /// Publishes single samples until they arrive: from then on, only the test loses samples. Some of the first may have been
+    /// replayed.
     func prime(_ publishers: FakePublisher..., session: String = "s") async throws {
         for publisher in publishers {
             let first = publisher.next
@@ -230,7 +227,7 @@ final class RecorderUnderTest: Sendable {
         try await has(publisher.next, of: publisher, session: session)
     }
 
-    /// Waits until so many samples are in a publisher's log.
+    /// Waits until a publisher's log has this many samples.
     func has(_ count: Int, of publisher: FakePublisher, session: String = "s") async throws {
         do {
             try await eventually("\(count) samples of \(publisher.name)") {

@@ -55,7 +55,7 @@ struct RecordingTests {
             #expect(try recorder.directory().report() == result.report)
             #expect(try await recorder.events.recording(.report).report == result.report)
             #expect(try await recorder.send(RecordingResultRequest(session: "s")) == result)
-            // To stop what is stopped is not a mistake.
+            // Stopping a stopped session is not an error.
             #expect(try await recorder.stop() == result)
         }
     }
@@ -93,7 +93,7 @@ struct RecordingTests {
                 #expect(segment.sequence == 0)
                 #expect(try LogItem.read(recorder.data.appending(segment.path)).sequences.count == segment.samples)
             }
-            // Each topic is counted by itself, so that nobody takes a segment for a lost event.
+            // Each topic has its own sequence, so that subscribers do not take a segment for a lost event.
             #expect(recorder.events.recordings.map(\.sequence) == Array(0..<recorder.events.recordings.count))
             #expect(
                 recorder.events.recordings.filter { $0.change == .status }.map(\.status)
@@ -148,7 +148,7 @@ struct RecordingTests {
 
     @Test func case58WhatWasPublishedJustBeforeTheStopIsInTheLog() async throws {
         try await RecorderUnderTest.record { recorder, publisher in
-            // More than can have been taken when the request comes.
+            // More samples than can have been recorded when the request arrives.
             for _ in 0..<800 { try publisher.sample(100) }
             let result = try await recorder.stop()
             #expect(try await recorder.records().sequences == Array(0..<publisher.next))
@@ -165,7 +165,7 @@ struct RecordingTests {
             #expect(try await recorder.status().status == "cancelled")
             #expect(try await recorder.refusal(RecordingPause(session: "s")) == "finished")
             #expect(try await recorder.refusal(RecordingStart(session: "s", streams: ["phone/"])) == "finished")
-            // It has no result.
+            // The session has no result.
             #expect(try await recorder.refusal(RecordingResultRequest(session: "s")) == "finished")
             #expect(try await recorder.refusal(RecordingStop(session: "s")) == "finished")
         }
@@ -272,7 +272,7 @@ struct RecordingTests {
             for count in 1...40 {
                 try publisher.sample(count)
                 try await recorder.hasAll(of: publisher)
-                // Files are written behind the log; a read in the very middle of a write sees half of it.
+                // Files are written after the log; a read during a write may see half of it.
                 try await eventually("all samples in the file") {
                     (try? LogItem.read(file))?.sequences == Array(0..<publisher.next)
                 }
@@ -289,13 +289,14 @@ struct RecordingTests {
             try await recorder.prime(publisher, session: "a")
             let first = publisher.next
             try await recorder.start("b", publisher, format: "csv")
-            // A third one fails to start: what it subscribed to is still the others'.
+            // A third session fails to start: the others keep their subscription.
             #expect(try await recorder.refusal(RecordingStart(session: "b", streams: ["phone/"])) == "alreadyRunning")
             try publisher.sample(10)
             try await recorder.hasAll(of: publisher, session: "a")
             try await recorder.has(publisher.next - first, of: publisher, session: "b")
             _ = try await recorder.stop("b")
-            // Its end leaves the other one its subscription: this arrives, though nobody describes the stream.
+            // The end of one session leaves the other its subscription: these samples arrive although no description is
+            // published.
             try publisher.sample(4)
             try await recorder.hasAll(of: publisher, session: "a")
             _ = try await recorder.stop("a")
@@ -329,7 +330,7 @@ struct RecordingTests {
             _ = try await recorder.send(RecordingMoveTo(session: "s", step: "back"))
             _ = try await recorder.send(RecordingPause(session: "s"))
             _ = try await recorder.send(RecordingResume(session: "s"))
-            // Three samples from before the session, two from within.
+            // Three samples from before the session, two from within it.
             try late.sample(3, uptime: before)
             try late.sample(2)
             try await recorder.describing([late]) { try await recorder.has(2, of: late) }
@@ -338,7 +339,7 @@ struct RecordingTests {
             #expect(result.report.isWhole)
             let records = try await recorder.records(log: 1)
             #expect(records.sequences == [3, 4, 5, 6])
-            // What happened before it came is in its log too, and that its first sample there is the fourth.
+            // The log includes what happened before the stream appeared, and a marker that its first sample is number 3.
             #expect(records.markers == ["start", "step", "pause", "resume", "position", "stop"])
             #expect(records.filter { $0.marker != nil }.map(\.stepPath).first == "Walk/out")
         }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Samples that got lost on their way: asked for again, or recorded as a gap.
+/// Samples that were lost in transit: replayed, or recorded as a gap.
 @Suite(.timeLimit(.minutes(1)))
 struct RecoveryTests {
     @Test(arguments: [false, true])
@@ -93,7 +93,7 @@ struct RecoveryTests {
             let marker = try #require(records.first { $0.marker == "gap" })
             #expect(marker.epoch == gap.epoch && marker.from == first && marker.count == 19)
             #expect(marker.reason == "notRetained")
-            // It stands where the samples would.
+            // The marker is where the samples would be.
             let index = try #require(records.firstIndex(of: marker))
             #expect(records[..<index].sequences.last == first - 1)
             #expect(recorder.outcome() == .doneWithLoss)
@@ -105,7 +105,7 @@ struct RecoveryTests {
         try await record { recorder, publisher in
             let first = publisher.next
             publisher.set { $0.retention = 0 }
-            // Batches must still be published: they are made before they are forgotten.
+            // The batches are still published: they are made before the publisher forgets them.
             try publisher.sample(5, isLost: true)
             publisher.set { $0.retention = .max }
             publisher.set { $0.firstKept = $0.next }
@@ -118,14 +118,14 @@ struct RecoveryTests {
     }
 
     @Test func aPublisherThatDoesNotAnswerIsGivenUpAfterTheLimit() async throws {
-        // Long enough for a busy machine: what is asked for later must be had within it.
+        // Long enough for a busy machine: later requests must be answered within this limit.
         try await record(recoveryLimit: "4s") { recorder, publisher in
             let first = publisher.next
             let gate = publisher.gateReplays(error: CancellationError())
             let start = ContinuousClock.now
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)
-            // One that is not heard either would be asked on.
+            // The recorder keeps asking a publisher that it does not hear, so the publisher describes its stream.
             let event = try await recorder.describing([publisher]) { try await recorder.events.recording(.gap) }
             let gap = Gap(epoch: publisher.epoch, from: first, count: 2, reason: .publisherUnreachable)
             #expect(event.gap?.plain == gap)
@@ -133,7 +133,7 @@ struct RecoveryTests {
             try await recorder.has(publisher.next - 2, of: publisher)
             gate.open()
             publisher.onReplay(nil)
-            // The next one is asked for anew.
+            // The next missing samples are requested independently.
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)
             try await recorder.has(publisher.next - 2, of: publisher)
@@ -141,7 +141,7 @@ struct RecoveryTests {
         }
     }
 
-    /// As where the recorder's key is off the publisher's list for a moment.
+    /// For example, the recorder's key is briefly missing from the publisher's list.
     @Test func aRefusalThatSaysNothingOfTheSamplesIsAskedAgain() async throws {
         try await record(recoveryLimit: "30s") { recorder, publisher in
             publisher.onReplay { _ in throw RequestError(.notAllowed, "this key is no longer allowed") }
@@ -155,13 +155,13 @@ struct RecoveryTests {
         }
     }
 
-    /// As where the network is cut while samples are being asked for: whoever is cut off has them still.
+    /// For example, the network is down during a replay: the publisher still has the samples.
     @Test func aPublisherOfWhichNothingIsHeardIsAskedOn() async throws {
         try await record(recoveryLimit: "6s") { recorder, publisher in
             let gate = publisher.gateReplays()
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)
-            // Each question is waited for 2 s at least, so that the limit is over, and nothing was heard meanwhile.
+            // Each request waits at least 2 s, so the limit is over and nothing was heard meanwhile.
             try await eventually("questions beyond the limit") { publisher.replaysAsked >= 4 }
             #expect(try await recorder.log(of: publisher)?.gaps == 0)
             gate.open()
@@ -181,7 +181,7 @@ struct RecoveryTests {
             try publisher.sample(2)
             try await recorder.hasAll(of: publisher)
             let report = try await recorder.stop().report
-            // Whether there is a gap of unknown length depends on when the publisher was heard last.
+            // Whether there is also a gap of unknown length depends on when the publisher was last heard.
             #expect(report.streams.first?.lost == 0)
             #expect(report.streams.first?.isEndKnown == false)
         }
@@ -199,7 +199,7 @@ struct RecoveryTests {
             let report = try #require(try await recorder.events.recording(.report).report)
             #expect(ContinuousClock.now - start < .seconds(20))
             #expect(report.status == "finished")
-            // Nor is it known how far the publisher came, if it took longer than it may be unheard.
+            // If the publisher was silent for too long, the end of its run is unknown, too.
             #expect(report.streams.first?.gaps.filter { $0.count > 0 }.map(\.from) == [first])
             #expect(report.streams.first?.received == first + 3)
             gate.open()
@@ -213,7 +213,7 @@ struct RecoveryTests {
             for _ in 0..<30 { try publisher.sample(3) }
             publisher.onReplay(nil)
             gate.open()
-            // A sample that arrives, or a description, shows what was not kept.
+            // An arriving sample or description reveals the samples that were not kept.
             try await recorder.describing([publisher]) {
                 try await recorder.hasAll(of: publisher)
             }
@@ -286,7 +286,7 @@ struct RecoveryTests {
             #expect(old.sequences == Array(0..<first + 3))
             #expect(new.sequences == Array(0..<4))
             #expect(new.allSatisfy { !$0.isSample || $0.z == 0 })
-            // Each file can be read by itself.
+            // Each file is readable by itself.
             #expect(new.markers == ["step", "stop"])
             try await recorder.events.recording(.report)
             #expect(recorder.events.segments.map(\.sequence) == [0, 1])
@@ -300,7 +300,7 @@ struct RecoveryTests {
         try await RecorderUnderTest.run(listeningTo: [one, two]) { recorder in
             try one.sample(20)
             try two.sample(30)
-            // Both are known by name before the session starts.
+            // Both streams are known before the session starts.
             try await recorder.start("warm", one, two)
             _ = try await recorder.stop("warm")
             try await recorder.start("s", one, two)
@@ -321,7 +321,7 @@ struct RecoveryTests {
             let gyro = StreamName(device: "phone", stream: "gyro")
             publisher.onReplay { [publisher] request in
                 var (reply, _) = try publisher.answer(request)
-                // The right numbers of another stream, and the right stream's samples from before.
+                // The right numbers of the wrong stream, and old samples of the right stream.
                 let frames = [publisher.batch(request.from..<request.from + request.count, of: gyro).body]
                 reply.count = request.count
                 return (reply, frames + [publisher.batch(0..<1).body])
@@ -370,7 +370,7 @@ struct RecoveryTests {
             try publisher.sample(3, isLost: true)
             let from = publisher.next - 3
             let (body, packed) = publisher.batch(from..<from + 3)
-            // Shorter than it says, and longer.
+            // Counts that do not match the body.
             let text = String(decoding: body, as: UTF8.self)
             for count in ["9007199254740992", "9223372036854775807", "2000"] {
                 let lie = text.replacing("\"count\":3", with: "\"count\":\(count)")
@@ -443,7 +443,7 @@ struct RecoveryTests {
         }
     }
 
-    /// Loses two samples and publishes a third; returns when the recorder has asked for the two.
+    /// Loses two samples and publishes a third; returns when the recorder has requested the two.
     private func loseTwo(of publisher: FakePublisher) async throws {
         let asked = publisher.replaysAsked
         try publisher.sample(2, isLost: true)
@@ -451,7 +451,7 @@ struct RecoveryTests {
         try await eventually("a request for the missing samples") { publisher.replaysAsked > asked }
     }
 
-    /// A session with as much time for a recovery as a busy machine takes.
+    /// A session whose recovery limit suits a busy machine.
     private func record(
         isPacked: Bool = false, recoveryLimit: String = "20s", holdLimit: String = "64MB",
         _ body: @escaping @Sendable (RecorderUnderTest, FakePublisher) async throws -> Void

@@ -6,10 +6,9 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Finished files that log-manager removes while their session is recorded.
+/// Finished files that log-manager removes during their session.
 @Suite(.timeLimit(.minutes(3)))
 struct RemovedSegmentTests {
-    /// Removes a file as log-manager does.
     private func remove(_ path: String, in data: FilePath) throws {
         let file = data.appending(path)
         let (bytes, sha256) = try FinishedFile.measure(file)
@@ -22,7 +21,7 @@ struct RemovedSegmentTests {
         try FileManager.default.removeItem(atPath: file.string)
     }
 
-    /// Each file goes as soon as somebody is told that it is finished: whatever is known of it then is on disk.
+    /// A file may be removed as soon as it is announced as finished: by then, everything about it is on disk.
     @Test func aFileMayGoAtOnce() async throws {
         let publisher = try await FakePublisher()
         try await withTemporaryDirectory { directory in
@@ -34,12 +33,13 @@ struct RemovedSegmentTests {
                 try await recorder.prime(publisher)
                 var removed = 0
                 while removed <= 3 {
-                    // More than a file has.
+                    // More samples than fit into one file.
                     for _ in 0..<5 {
                         try publisher.sample(3)
                         try await recorder.hasAll(of: publisher)
                     }
-                    // A file is announced once session.json lists it: the longer the disk takes for that, the less often it is written.
+                    // A file is announced once session.json lists it; the slower the disk, the less often session.json is
+                    // written.
                     try await eventually("a finished file") { recorder.events.segments.count > removed }
                     for segment in recorder.events.segments.dropFirst(removed) {
                         let record = try recorder.directory().record()
@@ -49,7 +49,7 @@ struct RemovedSegmentTests {
                     }
                 }
                 try await copySession("s", of: recorder, to: copy)
-                // Each has a name of its own, although the ones before are gone.
+                // Each file has a unique name, although earlier files are gone.
                 #expect(Set(recorder.events.segments.map(\.path)).count == recorder.events.segments.count)
                 let result = try await recorder.stop()
                 #expect(result.report.isWhole)
@@ -63,7 +63,7 @@ struct RemovedSegmentTests {
         }
     }
 
-    /// All files but the one being written go between the end of a recorder and its restart.
+    /// All files but the one being written are removed between a recorder's end and its restart.
     @Test func filesMayGoBetweenTheCrashAndTheRestart() async throws {
         let publisher = try await FakePublisher()
         try await withTemporaryDirectory { directory in
@@ -77,7 +77,7 @@ struct RemovedSegmentTests {
                     try publisher.sample(3)
                     try await recorder.hasAll(of: publisher)
                 }
-                // A finished file is known on disk with the next commit.
+                // A finished file is listed on disk with the next commit.
                 try await eventually("finished files on disk") {
                     try recorder.directory().record().logs.first?.files.count ?? 0 > 2
                 }

@@ -5,7 +5,7 @@ import Recording
 import ServiceKit
 import Testing
 
-/// What may be asked for of a session that begins, and the record that follows from it.
+/// What a client may request of a new session, and the record that follows from it.
 @Suite struct RequestedSessionTests {
     private static let now = WallTime(nanosecondsSince1970: 1_800_000_000_000_000_000)
 
@@ -37,7 +37,7 @@ import Testing
         (RecordingStart(streams: ["a/"], before: 0), "before is 0"),
         (RecordingStart(streams: ["a/"], before: 1, from: now), "before and from"),
         (RecordingStart(streams: ["a/"], from: now.adding(-32 * 86_400_000_000_000)), "the last 31 days"),
-        (RecordingStart(streams: ["a/"], keys: .string("x")), "keys is no object"),
+        (RecordingStart(streams: ["a/"], keys: .string("x")), "keys is not an object"),
         (
             RecordingStart(streams: ["a/"], keys: .object(["x": .string(String(repeating: "x", count: 17_000))])),
             "keys has 17008 bytes"
@@ -89,7 +89,7 @@ import Testing
         #expect(past.isFormatDefault == nil)
     }
 
-    /// The moment counts at which it begins, not the one at which it was asked for.
+    /// A future start is replaced by the moment of the actual start.
     @Test func aBeginningThatHasNotComeYetIsNow() throws {
         let later = try asked(RecordingStart(streams: ["a/"], from: Self.now.adding(2_000_000_000)))
         #expect(later.record(at: Self.now).startDate == Self.now)

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What was answered in a session is kept with it, or whoever sent it hears that it is not.
+/// Results sent during a session are kept with it, or their sender learns that they are not.
 @Suite(.timeLimit(.minutes(1)))
 struct ResultsTests {
     private static func results(_ answer: Int) -> JSONValue {
@@ -28,7 +28,7 @@ struct ResultsTests {
             _ = try await recorder.sendBeside(stop)
             let record = try SessionDirectory.open(SessionIdentifier("s"), in: recorder.data).record()
             #expect(record.results == Self.results(42))
-            // A repeat, whose first answer may have been lost, is none; other results are too late.
+            // A repeat, whose first answer may have been lost, is accepted; different results are too late.
             _ = try await recorder.sendBeside(stop)
             #expect(try await recorder.refusal(RecordingStop(session: "s", results: Self.results(43))) == "finished")
             let end = try await recorder.sendBeside(RecordingStop(session: "s"))
@@ -47,7 +47,7 @@ struct ResultsTests {
                 try await recorder.prime(publisher)
                 _ = try await recorder.sendBeside(RecordingStop(session: "s"))
                 try await recorder.start("t", publisher)
-                // Whoever ends the program waits for its page.
+                // The program's shutdown waits for the page of session `t`.
             }
             for name in ["s", "t"] {
                 let session = try SessionDirectory.open(SessionIdentifier(name), in: directory.appending("data"))

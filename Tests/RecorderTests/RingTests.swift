@@ -4,10 +4,10 @@ import ServiceKit
 import TestSupport
 import Testing
 
-/// Sessions that record all the time, and remove their old files.
+/// Sessions that record continuously and remove their old files.
 @Suite(.timeLimit(.minutes(1)))
 struct RingTests {
-    /// Begins a session that keeps files for some seconds.
+    /// Begins a session that keeps files for `keep` seconds.
     private static func start(
         _ recorder: RecorderUnderTest, _ publisher: FakePublisher, keep: Double = 1
     ) async throws {
@@ -18,7 +18,7 @@ struct RingTests {
         try await recorder.prime(publisher)
     }
 
-    /// Takes samples until the session has removed so many files.
+    /// Takes samples until the session has removed `count` files.
     private static func record(
         _ recorder: RecorderUnderTest, _ publisher: FakePublisher, until count: Int
     ) async throws -> [RemovedFile] {
@@ -99,7 +99,7 @@ struct RingTests {
                 session: "s", from: try WallTime(iso8601: "1700-01-01T00:00:00Z"),
                 to: try WallTime(iso8601: "2200-01-01T00:00:00Z"))
             _ = try await recorder.send(request)
-            // The third file is finished more than a second after the first one.
+            // The third file is finished more than a second after the first.
             let files = try await eventualValue("three finished files") {
                 try publisher.sample()
                 let files = try recorder.directory().record().logs.first?.files ?? []

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Logs that continue in new files while they are recorded.
+/// Logs that continue in new files during the recording.
 @Suite(.timeLimit(.minutes(1)))
 struct RotationTests {
     @Test(arguments: ["json", "csv", "tsv"])
@@ -15,7 +15,7 @@ struct RotationTests {
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, format: format, step: "out", maximumFileSize: 2_000)
             try await recorder.prime(publisher)
-            // A log with files that wait for their end does not go on in another one.
+            // A log does not rotate again while finished files still wait for completion.
             func sample() async throws {
                 try publisher.sample(3)
                 try await recorder.hasAll(of: publisher)
@@ -23,7 +23,7 @@ struct RotationTests {
                 try await eventually("files at their end") {
                     let names = try recorder.directory().directory.names()
                     let files = names.filter { $0.hasPrefix("phone_accelerometer") }
-                    // One may get its final name at this moment.
+                    // A file may be renamed at this moment.
                     let bytes = files.compactMap { try? FinishedFile.measure(recorder.path($0)).bytes }.reduce(0, +)
                     return bytes >= log.bytes && files.count - 1 <= recorder.events.segments.count
                 }
@@ -42,7 +42,7 @@ struct RotationTests {
             for (index, name) in log.files.enumerated() {
                 let path = try recorder.path(name)
                 let records = try LogItem.read(path)
-                // Each can be read by itself: what, from where on, in which step.
+                // Each file describes itself: its stream, its first sample, its step.
                 let first = try #require(records.first)
                 #expect(first.marker == (index == 0 ? "start" : "step"))
                 #expect(first.epoch == publisher.epoch && first.from == next)
@@ -52,11 +52,11 @@ struct RotationTests {
                 }
                 next += records.sequences.count
                 let bytes = try FinishedFile.measure(path).bytes
-                // At most one batch more than asked for.
+                // The limit may be exceeded by at most one batch.
                 #expect(bytes < 2_000 + 1_500)
                 #expect(index == log.files.count - 1 || bytes >= 2_000)
             }
-            // In the order of their finishing.
+            // In the order in which they were finished.
             let names = try log.files.map { try #require(FinishedName($0, of: LogName(log.name))) }
             #expect(names == names.sorted())
 
@@ -85,10 +85,10 @@ struct RotationTests {
             let path = try #require(reply.files.first)
             #expect(reply.files.count == 1 && path.contains("recordings/s/left-wrist_gyro-2"))
             #expect(try LogItem.read(recorder.data.appending(path)).sequences == Array(0..<wrist.next))
-            // Whoever reads the answer may remove the file.
+            // A client that gets the answer may remove the file.
             let listed = try recorder.directory().record().logs.flatMap(\.files).map(\.name)
             #expect(listed.count == 1 && path.hasSuffix(listed[0]))
-            // It has nothing new.
+            // There is nothing new to finish.
             #expect(try await recorder.send(LogsFinish(name: "left-*")).files.isEmpty)
             #expect(try await recorder.send(LogsFinish(session: "s")).files.count == 1)
             for (request, reason) in [
@@ -107,12 +107,12 @@ struct RotationTests {
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, maximumFileAge: 1)
             try await recorder.prime(publisher)
-            // One, or more where the first samples took their time.
+            // One file, or more if the first samples were slow to arrive.
             try await eventually("the first file's end") {
                 recorder.events.segments.reduce(0) { $0 + $1.samples } == publisher.next
             }
             let count = recorder.events.segments.count
-            // A file without samples is not old enough at any age.
+            // A file without samples never reaches its maximum age.
             let empty = try recorder.path("phone_accelerometer.json")
             #expect(try LogItem.read(empty).markers == ["step"])
             try publisher.sample(2)

@@ -3,7 +3,7 @@ import RecorderClient
 import ServiceKit
 import Testing
 
-/// What a terminal knows of the session that it drives.
+/// What the `record` command knows about the session that it drives.
 @Suite(.timeLimit(.minutes(1)))
 struct SessionCourseTests {
     private func course(_ steps: String..., duration: Duration? = nil) throws -> SessionCourse {
@@ -34,7 +34,7 @@ struct SessionCourseTests {
         #expect(!course.isOver(at: .seconds(1_000_000)))
     }
 
-    /// A client that was killed, or whose request was answered to nobody.
+    /// The client was killed, or the answer to its request was lost.
     @Test func whatWasDoneIsNotDoneAgain() throws {
         var course = try course("5s=turn", "10s=back", "15s=turn")
         course.take(state(in: "Walk/turn"), at: .seconds(7))

@@ -3,7 +3,7 @@ import RecorderCore
 import Recording
 import Testing
 
-/// What may be asked of sessions, without a recorder.
+/// Requests that concern sessions, checked without a recorder.
 @Suite
 struct SessionRequestTests {
     private let sessions = (0..<5).map { number in
@@ -54,7 +54,7 @@ struct SessionRequestTests {
         try over.checkAvailable(to: mine)
         try over.checkAnnotatable(by: other)
         let refusal = #expect(throws: RequestError.self) { try over.checkAnnotatable(by: mine) }
-        #expect(refusal?.message == "session s is of the recorder with shard \(other): ask that one")
+        #expect(refusal?.message == "session s belongs to the recorder with shard \(other): ask that one")
     }
 
     @Test func onlyASessionThatWasStoppedHasAReport() throws {

@@ -6,15 +6,15 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Several recorders on one data directory, each with a part of the devices. Of two parts, `left-wrist` is in the first
-/// and `phone` in the second.
+/// Several recorders share a data directory, each with some of the devices. Of two shards, `left-wrist` is in the first and
+/// `phone` in the second.
 @Suite(.timeLimit(.minutes(1)))
 struct ShardedRecorderTests {
     private static func wrist() async throws -> FakePublisher {
         try await FakePublisher(StreamName(device: "left-wrist", stream: "accelerometer"))
     }
 
-    /// Runs the recorders of both parts.
+    /// Runs the recorders of both shards.
     private func runBoth(
         _ wrist: FakePublisher, _ phone: FakePublisher,
         _ body: @escaping @Sendable (RecorderUnderTest, RecorderUnderTest) async throws -> Void
@@ -46,7 +46,7 @@ struct ShardedRecorderTests {
             }
             #expect(try await first.stop("w").report.isWhole)
             #expect(try await second.stop("p").report.isWhole)
-            // What is over may be looked at by everybody.
+            // Every recorder can read finished sessions.
             for recorder in [first, second] {
                 #expect(try await recorder.send(RecordingList()).recordings.map(\.session).sorted() == ["p", "w"])
                 #expect(try await recorder.send(RecordingResultRequest(session: "w")).report.isWhole)
@@ -55,7 +55,7 @@ struct ShardedRecorderTests {
         }
     }
 
-    /// Everything there is, and of that only what is theirs: both hear both publishers.
+    /// Both recorders hear both publishers and are asked for everything; each records only its own devices.
     @Test func eachTakesItsOwnOfAllDevices() async throws {
         let (wrist, phone) = (try await Self.wrist(), try await FakePublisher())
         let both = [wrist, phone]
@@ -78,7 +78,7 @@ struct ShardedRecorderTests {
         }
     }
 
-    /// One that owns none of the devices records nothing, and nothing is wrong with that.
+    /// A recorder that owns none of the devices records nothing, which is not an error.
     @Test func aPartMayBeEmpty() async throws {
         let phone = try await FakePublisher()
         try await withTemporaryDirectory { data in
@@ -145,7 +145,7 @@ struct ShardedRecorderTests {
         }
     }
 
-    /// What was cut off waits for a recorder of the same shard, or for one that takes all.
+    /// An interrupted session waits for a recorder of the same shard, or one without shards.
     @Test(arguments: ["2/2", nil])
     func aSessionThatWasCutOffIsItsShards(shard: String?) async throws {
         let phone = try await FakePublisher()

@@ -3,7 +3,7 @@ import Recording
 import TestSupport
 import Testing
 
-/// Streams that are recorded in some steps alone, and streams that are paused by themselves.
+/// Streams that are recorded only in some steps, and streams that are paused individually.
 @Suite(.timeLimit(.minutes(1)))
 struct SingleStreamTests {
     private let watch = StreamName(device: "watch", stream: "accelerometer")
@@ -22,7 +22,7 @@ struct SingleStreamTests {
             let first = watch.next
             var state = try await recorder.send(RecordingMoveTo(session: "s", step: "walk"))
             #expect(state.logs.map(\.paused) == [nil, nil])
-            // Samples before have come, or are asked for: what is recorded begins with the step in any case.
+            // Earlier samples have arrived or are requested: in either case, the recording begins with the step.
             try watch.sample(20)
             _ = try await recorder.send(RecordingMoveTo(session: "s", step: "turn"))
             try watch.sample(10)
@@ -41,7 +41,7 @@ struct SingleStreamTests {
             let records = try await recorder.records(log: 1)
             #expect(records.sequences == Array(first..<next))
             #expect(Set(records.filter(\.isSample).map(\.stepPath)) == ["Walk/walk", "Walk/turn"])
-            // Each file says again what is so where it begins.
+            // Each file repeats the current state at its beginning.
             let markers = records.markers.filter { $0 == "pause" || $0 == "resume" }
             #expect(markers.first == "pause" && markers.contains("resume") && markers.last == "pause")
             #expect(try await recorder.records(log: 0).markers.allSatisfy { $0 != "pause" && $0 != "resume" })
@@ -74,13 +74,13 @@ struct SingleStreamTests {
             var state = try await recorder.send(RecordingPause(session: "s", stream: watch.name))
             #expect(!state.paused && state.pausedStreams == [watch.name])
             #expect(state.logs.map(\.paused) == [nil, true])
-            // A second one changes nothing.
+            // A second pause changes nothing.
             state = try await recorder.send(RecordingPause(session: "s", stream: watch.name))
             #expect(try await recorder.status() == state)
             try watch.sample(5)
             try phone.sample(5)
             try await recorder.has(other + 5, of: phone)
-            // The session's own pause lies over it.
+            // The session's own pause covers the stream's.
             state = try await recorder.send(RecordingPause(session: "s"))
             #expect(state.paused && state.logs.map(\.paused) == [true, true])
             state = try await recorder.send(RecordingResume(session: "s", stream: watch.name))
@@ -113,7 +113,7 @@ struct SingleStreamTests {
         try await RecorderUnderTest.record { recorder, publisher in
             #expect(try await recorder.refusal(RecordingPause(session: "s", stream: watch)) == "unknownStream")
             #expect(try await recorder.refusal(RecordingResume(session: "s", stream: watch)) == "unknownStream")
-            // It is not paused.
+            // The stream is not paused.
             let state = try await recorder.send(RecordingResume(session: "s", stream: publisher.name))
             #expect(state.pausedStreams == nil)
             var request = RecordingStart(session: "t", streams: [])

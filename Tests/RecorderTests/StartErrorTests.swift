@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What is refused, and what fails.
+/// Requests that are refused, and sessions that fail.
 @Suite(.timeLimit(.minutes(1)))
 struct StartErrorTests {
     @Test func case57ASessionIsNotStartedTwice() async throws {
@@ -69,7 +69,7 @@ struct StartErrorTests {
     @Test func aPlaceThatCanNotBeWrittenToIsSaid() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            // A file in the way holds for every user, also for root.
+            // A file in place of the directory blocks every user, including root.
             let recordings = recorder.data.appending("recordings").string
             try FileManager.default.moveItem(atPath: recordings, toPath: recordings + ".away")
             #expect(FileManager.default.createFile(atPath: recordings, contents: nil))
@@ -97,7 +97,7 @@ struct StartErrorTests {
             #expect(report.status == "failed")
             #expect(!report.isWhole)
             #expect(report.failures.count == 1)
-            // What was recorded so far is intact, and the recorder records on.
+            // The samples so far are intact, and the recorder continues to work.
             #expect(try await recorder.records().sequences == Array(0..<publisher.next))
             #expect(try await recorder.status().status == "failed")
             #expect(try recorder.directory().report() == report)
@@ -110,11 +110,11 @@ struct StartErrorTests {
     @Test(arguments: [true, false])
     func aSessionWhoseDirectoryIsGoneFailsOnce(isCancelled: Bool) async throws {
         try await RecorderUnderTest.record { recorder, publisher in
-            // At once, also while the recorder writes into it.
+            // Immediately, even while the recorder writes into the directory.
             try FileManager.default.moveItem(
                 atPath: recorder.directory().directory.path.string, toPath: recorder.data.appending("gone").string)
             if isCancelled {
-                // Refused where the recorder has noticed by itself.
+                // The request is refused if the recorder has already noticed the loss.
                 let refusal = try await recorder.refusal(RecordingCancel(session: "s"))
                 #expect(refusal == nil || refusal == "finished")
             } else {
@@ -124,7 +124,7 @@ struct StartErrorTests {
             #expect(report.status == "failed")
             #expect(recorder.events.recordings.filter { $0.change == .failure }.count == 1)
             #expect(recorder.events.recordings.last?.change == .report)
-            // It can't be stored, so the recorder answers for it.
+            // The report can't be stored, so the recorder itself returns it.
             #expect(try await recorder.status().status == "failed")
             #expect(try await recorder.stop().report == report)
             #expect(try await recorder.refusal(RecordingStart(session: "s", streams: ["phone/"])) == "finished")

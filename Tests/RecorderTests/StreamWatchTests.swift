@@ -2,7 +2,7 @@ import Messages
 import RecorderCore
 import Testing
 
-/// Which streams fail, by what is said of them and when. Pure: time is given.
+/// Which streams fail, given their descriptions and the time. Pure: the test supplies the time.
 struct StreamWatchTests {
     private static let name = StreamName(device: "phone", stream: "accelerometer")
 
@@ -33,7 +33,7 @@ struct StreamWatchTests {
             watch.check(at: now, time: time, isListening: isListening)
         }
 
-        /// Lets time pass, second by second.
+        /// Advances time second by second.
         mutating func pass(
             _ seconds: Int, isListening: Bool = true, _ each: (inout Course) -> Void = { _ in }
         ) -> [StreamWatch.Finding] {
@@ -139,7 +139,7 @@ struct StreamWatchTests {
     @Test func aStreamWithoutARateIsJudgedByItsOwnPace() {
         var course = Course()
         course.describe(rate: nil)
-        // A sample each two seconds.
+        // One sample every two seconds.
         let found = course.pass(20) { course in
             course.sequence = Int(course.time / 2)
             course.describe(lastSample: Double(course.sequence) * 2 + 0.001, rate: nil)
@@ -149,11 +149,11 @@ struct StreamWatchTests {
         #expect(course.pass(10) { $0.describe(lastSample: 20, rate: nil) }.map(\.cause) == [.silent])
     }
 
-    /// As with markers of an experiment: one that comes late says nothing of the sensor.
+    /// For example, markers of an experiment: a late one says nothing about the sensor.
     @Test func aStreamWithoutAPaceIsNotSilent() {
         var course = Course()
         #expect(course.pass(30) { $0.describe(lastSample: nil, rate: nil) }.isEmpty)
-        // Four at once, then a block of half an hour.
+        // Four at once, then half an hour without any.
         course.sequence = 4
         #expect(course.pass(1800) { $0.describe(lastSample: 30.5, rate: nil) }.isEmpty)
         course.sequence = 20
@@ -163,7 +163,7 @@ struct StreamWatchTests {
     @Test func whatIsLeftOutDoesNotFail() {
         var course = Course()
         _ = course.pass(2) { $0.describe() }
-        // Switched off for a pause, and on again.
+        // The stream is switched off for a pause, and on again.
         let pause = course.pass(60) { course in
             if course.time < 10 { course.describe(.stopped, isLeftOut: true) }
             if course.time > 50 { course.describe(.running, epoch: "b", lastSample: nil, isLeftOut: true) }
@@ -172,7 +172,7 @@ struct StreamWatchTests {
         #expect(pause.isEmpty)
         #expect(course.pass(30) { $0.describe(epoch: "b") }.isEmpty)
 
-        // One that is not on again when the pause is over.
+        // The stream is not on again when the pause is over.
         _ = course.pass(60) { $0.watch.passOver(Self.name) }
         #expect(course.pass(11).map(\.cause) == [.unheard])
 

@@ -5,8 +5,8 @@ import Recording
 import SystemPackage
 import TestSupport
 
-/// Copies a session while it is recorded, and nothing arrives: what a killed recorder would have left, in a data
-/// directory of its own.
+/// Copies a session during the recording, while nothing arrives: the state that a killed recorder would leave, in a separate data
+/// directory.
 func copySession(_ session: String, of recorder: RecorderUnderTest, to data: FilePath) async throws {
     let directory = try recorder.directory(session).directory
     let target = data.appending("recordings").appending(session)
@@ -17,9 +17,9 @@ func copySession(_ session: String, of recorder: RecorderUnderTest, to data: Fil
                 (name, try Data(contentsOf: URL(filePath: directory.path.appending(name).string)))
             })
     }
-    // What changes meanwhile is read again.
+    // Reads again if anything changes during the copy.
     let files = try await eventualValue("the files of one moment") {
-        // What is copied is what the log's files and session.json have: not before the session is stored with its logs.
+        // Copies only what the log's files and session.json include, so the session must be stored with its logs.
         guard try recorder.directory(session).record().status != .starting, let files = try? state(),
             let again = try? state(), files == again
         else { return [String: Data]?.none }

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What people note in sessions.
+/// Annotations that people add to sessions.
 @Suite(.timeLimit(.minutes(5)))
 struct AnnotationTests {
     private static let start = WallTime(nanosecondsSince1970: 1_800_000_000_000_000_000)
@@ -92,7 +92,7 @@ struct AnnotationTests {
             #expect(try directory.annotations(of: directory.record()).map(\.label) == ["a1", "a2", "a3"])
             #expect(try directory.summary().table.contains("annotation 2 at 0 s: a2"))
 
-            // Cut off anywhere between the line and its hash, nothing is damaged.
+            // If the file ends anywhere between a line and its hash, the session is not damaged.
             let path = directory.directory.path.appending(SessionDirectory.annotationsName)
             let lines = try directory.directory.read(SessionDirectory.annotationsName)
             for count in [1, 20] {
@@ -103,7 +103,7 @@ struct AnnotationTests {
             #expect(directory.verify().findings == [])
             #expect(try directory.annotations(of: directory.record()).count == 4)
 
-            // What was written must stay.
+            // A completely written line must not change.
             var changed = try directory.directory.read(SessionDirectory.annotationsName)
             changed[12] ^= 1
             try write(changed, to: path)

@@ -5,12 +5,11 @@ import Testing
 
 @testable import Recording
 
-/// A write-ahead log, written as a recorder does: frames, and for each commit one block.
+/// A write-ahead log with the recorder's layout: frames, one block per commit.
 final class CommittedLog {
     let directory: Directory
     let appender: LogAppender
     let files: WriteAheadLog
-    /// What was committed.
     private(set) var blocks: [LogBlock] = []
 
     init(
@@ -23,7 +22,7 @@ final class CommittedLog {
         files = WriteAheadLog(in: directory, synced: synced ?? position, calls: calls)
     }
 
-    /// Writes what was appended. After an error the next block begins a segment, as in the recorder.
+    /// Writes the appended frames as one block. After an error the next block begins a segment, as in the recorder.
     func commit() throws(RecordingError) {
         guard let block = appender.takeBlock() else { return }
         do throws(RecordingError) {
@@ -44,16 +43,15 @@ final class CommittedLog {
         }
     }
 
-    /// All frames of the first blocks.
+    /// All frames of the first blocks; of every block by default.
     func frames(_ count: Int = .max) -> [FrameValue] { blocks.prefix(count).flatMap(\.frames) }
 
-    /// Where the segment of a position is.
+    /// The path of the segment that begins at a position.
     func path(_ segment: Int) -> FilePath { directory.path.appending(WriteAheadLog.name(of: segment)) }
 
     /// The positions at which segments begin.
     var segments: [Int] { get throws { try WriteAheadLog.segments(in: directory) } }
 
-    /// What can be read.
     func read(from needed: Int = 0) throws -> (frames: [FrameValue], damage: LogReader.Damage?, end: Int) {
         var reader = LogReader(directory)
         var frames: [FrameValue] = []
@@ -62,7 +60,7 @@ final class CommittedLog {
     }
 }
 
-/// A frame that nobody lends.
+/// A frame that owns its contents.
 struct FrameValue: Hashable {
     let position: Int
     let kind: FrameKind
@@ -78,7 +76,7 @@ struct FrameValue: Hashable {
 
     var text: String { String(decoding: contents, as: UTF8.self) }
     var head: RecordsHead? { contents.withUnsafeBytes { RecordsHead($0) } }
-    /// The records behind the head.
+    /// The records after the head.
     var records: String { String(decoding: contents.dropFirst(RecordsHead.byteCount), as: UTF8.self) }
 }
 
@@ -89,14 +87,14 @@ extension LogBlock {
         return frames
     }
 
-    /// As it is in its segment.
+    /// The block's bytes as stored in its segment.
     func bytes(synced: Int) throws -> [UInt8] {
         try withBytes(synced: synced) { header, frames in header + Array(frames) }
     }
 }
 
 extension LogAppender {
-    /// Adds a batch that waits.
+    /// Adds a held batch.
     func append(held text: String, of number: UInt32) {
         Array(text.utf8).withUnsafeBytes { append(held: $0, packed: nil, of: number) }
     }
@@ -110,7 +108,7 @@ extension LogAppender {
 }
 
 extension RecordsHead {
-    /// Of a stream that has one epoch, and of which nothing is special.
+    /// The counts of a stream with one epoch and nothing else to describe.
     init(file: Int, offset: Int, samples: Int, next: Int) {
         var counts = StreamCounts()
         counts.written = next

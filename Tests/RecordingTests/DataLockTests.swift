@@ -26,7 +26,7 @@ struct DataLockTests {
         }
     }
 
-    /// What an earlier process left says nothing.
+    /// A lock file left by an earlier process has no effect.
     @Test func theLastProcessIsNamed() throws {
         try withTemporaryDirectory { data in
             let path = data.path.appending("recordings/.lock")

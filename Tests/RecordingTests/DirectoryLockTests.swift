@@ -30,7 +30,7 @@ struct DirectoryLockTests {
         }
     }
 
-    /// Who finds the file of one that is just being given back must not believe that it has anything.
+    /// A thread that opens a lock file while its holder releases it must not believe that it holds the lock.
     @Test func manyThreadsNeverHaveTheSame() async throws {
         try await withTemporaryDirectory { path in
             let holders = await withTaskGroup(of: Int.self) { group in
@@ -39,7 +39,7 @@ struct DirectoryLockTests {
                         var most = 0
                         for _ in 0..<200 {
                             guard let claim = try? DirectoryLock.take("s1", in: Directory(path)) else { continue }
-                            // As long as it is held, nobody else gets it.
+                            // Nobody else gets the lock while it is held.
                             if (try? DirectoryLock.take("s1", in: Directory(path))) ?? nil != nil { most = 2 }
                             withExtendedLifetime(claim) {}
                         }

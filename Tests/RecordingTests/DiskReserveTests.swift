@@ -17,7 +17,7 @@ struct DiskReserveTests {
                 #expect(reserve.exists)
                 let size = try path.stat()
                 #expect(size.size == 300_000 && size.sizeAllocated >= 300_000)
-                // It is there already.
+                // The reserve already exists.
                 #expect(try reserve.restore())
                 try reserve.release()
                 #expect(!reserve.exists)
@@ -30,7 +30,7 @@ struct DiskReserveTests {
             let reserve = DiskReserve(in: SessionDirectory.recordings(in: data.path), bytes: 300_000)
             let path = data.path.appending("recordings/.reserve")
             try Directory(data.path.appending("recordings")).create()
-            // A file as long that has no blocks.
+            // A file of the same length without allocated blocks.
             let file = try FileDescriptor.open(path, .writeOnly, options: .create, permissions: .ownerReadWrite)
             try file.closeAfter { try file.resize(to: 300_000) }
             #expect(!reserve.exists)

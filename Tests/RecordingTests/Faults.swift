@@ -4,19 +4,18 @@ import Synchronization
 import SystemPackage
 import Testing
 
-/// Makes calls fail: the n-th of a kind, or every write beyond a file's largest size.
+/// Makes calls fail: the n-th of a kind, or every write beyond a maximum file size.
 final class Faults: Sendable {
-    /// A call that can fail.
     enum Call: Int, CaseIterable, Sendable {
         case write, resize, sync, syncAll, rename
     }
 
     private let counts = Mutex([Call: Int]())
 
-    /// How many calls of a kind were tried.
+    /// The number of calls of a kind that were attempted.
     func count(of call: Call) -> Int { counts.withLock { $0[call] ?? 0 } }
 
-    /// How many calls were tried.
+    /// The number of calls that were attempted.
     var count: Int { counts.withLock { $0.values.reduce(0, +) } }
 
     private func next(_ call: Call) -> Int {
@@ -26,7 +25,7 @@ final class Faults: Sendable {
         }
     }
 
-    /// Calls, each after a check that may fail.
+    /// The system's calls, each preceded by a check that may fail.
     private func calls(
         _ system: FileCalls = .system, checking check: @escaping @Sendable (Call) throws(Errno) -> Void
     ) -> FileCalls {
@@ -51,7 +50,7 @@ final class Faults: Sendable {
             try check(.rename)
             try system.rename(old, new)
         }
-        // They change directories as well.
+        // These change directories as well.
         calls.link = { file, new throws(Errno) in
             try check(.rename)
             try system.link(file, new)
@@ -63,16 +62,16 @@ final class Faults: Sendable {
         return calls
     }
 
-    /// Calls that are counted, and of which the n-th of a kind fails and does nothing.
+    /// Counting calls, of which the n-th of one kind fails without effect.
     func failing(_ failing: Call? = nil, number: Int = .max, with errno: Errno = .ioError) -> FileCalls {
         calls { [self] call throws(Errno) in
             if next(call) == number, call == failing { throw errno }
         }
     }
 
-    /// Lets each call of a kind fail, one after the other, each in a directory of its own.
-    /// - Parameter body: says how often something failed.
-    /// - Returns: how often it was run; the last time nothing failed.
+    /// Makes each call of a kind fail in turn, each time in a new directory.
+    /// - Parameter body: returns how many calls failed.
+    /// - Returns: the number of runs, including the last one, in which nothing failed.
     static func each(_ call: Call, _ body: (Directory, FileCalls) throws -> Int) throws -> Int {
         var number = 0
         var isOver = false
@@ -88,7 +87,7 @@ final class Faults: Sendable {
         return number
     }
 
-    /// Calls that all fail from a number on, as if the program had been killed there.
+    /// Calls that all fail from a given number on, as if the program had been killed there.
     func cutOff(after number: Int) -> FileCalls {
         calls(.unsynced) { [self] call throws(Errno) in
             _ = next(call)
@@ -96,7 +95,7 @@ final class Faults: Sendable {
         }
     }
 
-    /// Calls of which one write fails, after some of its bytes have been written.
+    /// Calls of which one write fails after some of its bytes were written.
     func failing(write number: Int, after bytes: Int, with errno: Errno = .ioError) -> FileCalls {
         if bytes == 0 { return failing(.write, number: number, with: errno) }
         var calls = FileCalls.system
@@ -109,7 +108,7 @@ final class Faults: Sendable {
         return calls
     }
 
-    /// A disk on which a file can have so many bytes.
+    /// A disk on which each file can have at most `capacity` bytes.
     static func disk(of capacity: Shared) -> FileCalls {
         var calls = FileCalls.system
         calls.write = { descriptor, buffer, offset throws(Errno) in
@@ -121,7 +120,7 @@ final class Faults: Sendable {
         return calls
     }
 
-    /// Calls that write one byte at a time, and are interrupted before each time that they do something.
+    /// Calls that write one byte at a time and fail with EINTR before each success.
     func stuttering() -> FileCalls {
         var calls = calls { [self] call throws(Errno) in
             if next(call) % 2 == 1 { throw .interrupted }
@@ -135,7 +134,7 @@ final class Faults: Sendable {
 }
 
 extension FileCalls {
-    /// The calls without those that only wait for the disk, of which there would be thousands.
+    /// Calls without the syncs, of which there would be thousands.
     static var unsynced: FileCalls {
         var calls = FileCalls.system
         calls.sync = { _ throws(Errno) in }

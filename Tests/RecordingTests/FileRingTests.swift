@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Which finished files a session with a ring removes, and how.
+/// Which finished files a session with a ring removes, and how it removes them.
 @Suite(.timeLimit(.minutes(5)))
 struct FileRingTests {
     private static let start = WallTime(seconds: 1_795_219_200)
@@ -18,7 +18,7 @@ struct FileRingTests {
 
     private static func time(_ from: Double, _ to: Double) -> KeptTime { KeptTime(from: date(from), to: date(to)) }
 
-    /// A file that was finished so many seconds after the start, with the samples of the hour before.
+    /// A file that was finished `finished` seconds after the start, with the samples of the hour before.
     private static func file(_ finished: Double, hasTimes: Bool = true) throws -> (log: LogName, file: FinishedFile) {
         let log = LogName(device: "phone", stream: "gyro")
         let name = FinishedName(log: log, finishedAt: date(finished), after: nil, format: .json)
@@ -121,7 +121,7 @@ struct FileRingTests {
                 try make("phone_gyro-20261101000001.json", "[] \n"),
                 FinishedFile(name: "phone_gyro-20261101000002.json", bytes: 3, samples: 1, sha256: ""),
             ]
-            // What a recorder leaves that is killed between the list and the removal.
+            // The state left by a recorder that is killed after it lists the removal and before it removes the file.
             let line = RemovedFile(name: files[0].name, bytes: 3, reason: RemovedFile.ring, date: Self.start)
             try RemovedFile.append([line], in: directory.directory)
             for _ in 0..<2 {

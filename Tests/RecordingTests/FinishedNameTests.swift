@@ -37,7 +37,7 @@ struct FinishedNameTests {
         #expect(FinishedName(name, of: log) == nil)
     }
 
-    /// SEEDS case 16, and beyond 99.
+    /// SEEDS case 16, and numbers beyond 99.
     @Test func namesStandInTheOrderInWhichFilesWereFinished() {
         let inOrder =
             [name("20261120235259", 150)] + (0...120).map { name("20261120235301", $0) } + [name("20261120235302")]

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct IntervalStatisticsTests {
-    /// The same, the plain way: all intervals kept and sorted.
+    /// A naive reference: all intervals kept and sorted.
     private struct Reference {
         let rate: Double?
         var intervals: [Double] = []
@@ -20,7 +20,7 @@ struct IntervalStatisticsTests {
         }
     }
 
-    /// Random rows: regular ones, late ones, all orders of magnitude, some that are no numbers, in parts and with breaks.
+    /// Random rows: regular and late ones, all orders of magnitude, some not finite, added in parts and with breaks.
     private func random(rate: Double?, using random: inout SplitMix) -> (IntervalStatistics, Reference) {
         var statistics = IntervalStatistics(nominalRate: rate)
         var reference = Reference(rate: rate)
@@ -64,7 +64,7 @@ struct IntervalStatisticsTests {
             #expect(abs(jitter.maximum - (reference.deviation(1) ?? .nan)) < 1e-9, "seed \(seed)")
             for (found, share) in [(jitter.median, 0.5), (jitter.p99, 0.99)] {
                 let exact = try #require(reference.deviation(share))
-                // The upper end of its bucket.
+                // The upper end of the interval's bucket.
                 #expect(found >= exact - 2e-9 && found <= exact * (1 + 1 / 32) + 2e-9, "seed \(seed)")
             }
         }
@@ -120,11 +120,11 @@ struct IntervalStatisticsTests {
         [0, 1e300, 0].withUnsafeBufferPointer { statistics.add($0) }
         #expect(statistics.count == 2)
         #expect(statistics.longest == 1e300)
-        // As long as can be said in nanoseconds: 292 years.
+        // The longest interval in nanoseconds: 292 years.
         #expect(try #require(statistics.jitter).maximum > 9e9)
     }
 
-    /// A pause is not a silence, whether its ends lie in one batch or in several.
+    /// A pause is not a silence, whether its ends are in one batch or in several.
     @Test func pausesDoNotCount() {
         let second: Int64 = 1_000_000_000
         var timeline = SessionTimeline(task: "", step: "a")
@@ -136,7 +136,7 @@ struct IntervalStatisticsTests {
         for cut in 0...12 {
             var formatter = RecordFormatter(format: .csv, sensorType: "s", fields: ["uptime"])
             var statistics = IntervalStatistics(nominalRate: 1)
-            /// As a log does: rows that do not follow on one another are formatted apart.
+            /// Like a log: rows that are not consecutive are formatted separately.
             func add(_ range: Range<Int>) {
                 let result = formatter.text(packed: Rows(values: rows), in: range, timeline: timeline).result
                 guard let place = result.places.first else { return statistics.add(result) }

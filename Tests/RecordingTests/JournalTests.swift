@@ -17,7 +17,7 @@ struct JournalTests {
             date: try WallTime(iso8601: "2026-11-21T02:55:01.123456Z"))
     }
 
-    /// As 0.6 wrote them.
+    /// Lines as version 0.6 wrote them.
     private let lines = """
         {"bytes":100,"counts":{"duplicates":0,"paused":0,"recovered":0,"written":10},\
         "date":"2026-11-21T02:55:01.123456Z","epoch":"E1","index":1,"kind":"commit","log":"phone_gyro",\
@@ -47,7 +47,7 @@ struct JournalTests {
             let count = length == whole.count ? 2 : length >= first ? 1 : 0
             #expect(try entries(in: whole[..<length]) == Array(expected[..<count]))
         }
-        // A power cut may leave zeros, or half of a line in front of others.
+        // A power cut may leave zeros, or half a line followed by others.
         #expect(try entries(in: whole + [UInt8](repeating: 0, count: 100)) == expected)
         #expect(try entries(in: whole[..<(first + 7)] + whole) == Array(expected[..<1]))
     }
@@ -59,7 +59,7 @@ struct JournalTests {
         }
     }
 
-    /// What a line spoke of was cut off when a later one is about a place before it.
+    /// A later line about an earlier position shows that the records after it were removed.
     @Test func linesAboutWhatWasCutOffDoNotCount() throws {
         var again = try entry(1)
         again.index = 4

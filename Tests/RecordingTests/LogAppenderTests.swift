@@ -68,7 +68,7 @@ struct LogAppenderTests {
         }
     }
 
-    /// Files, gaps and intervals grow with the session; a frame must not.
+    /// Lists of files, gaps and intervals grow with the session; a frame must not.
     @Test func aDescriptionHasNoLists() throws {
         let start = try WallTime(iso8601: "2026-11-21T02:55:01.123456Z")
         var stream = SessionRecord.Log(name: log, device: "phone", stream: "gyro", fields: ["uptime", "x"])
@@ -99,12 +99,12 @@ struct LogAppenderTests {
                 RecordsHead(file: 0, offset: 2, samples: 1, next: 1),
                 RecordsHead(file: 1, offset: 3, samples: 2, next: 5),
             ])
-        // Not across blocks: each counts alone.
+        // Records are not merged across blocks: each block must be valid alone.
         appender.append(Array("f".utf8), RecordsHead(file: 1, offset: 4, samples: 3, next: 6), of: one)
         #expect(try frames().map(\.kind) == [.records])
     }
 
-    /// A head says of one epoch how far it came: what it says of another would be lost in a crash.
+    /// A head gives the progress of one epoch only; records of another epoch in the frame would lose theirs in a crash.
     @Test func recordsOfAnotherEpochHaveAFrameOfTheirOwn() throws {
         let number = appender.number(try session(), log)
         let old = RecordsHead(file: 0, offset: 2, samples: 1, next: 40)
@@ -169,7 +169,7 @@ struct LogAppenderTests {
             #expect(appender.count == 0)
             #expect(block.position == position)
             #expect(block.count.isMultiple(of: 8))
-            // It is as long as that, or longer by one block.
+            // Each segment has the configured length, or up to one block more.
             #expect(block.position - block.segment < 1000)
             #expect((block.frames.first?.kind == .log) == (block.position == block.segment))
             segments.insert(block.segment)
@@ -179,7 +179,7 @@ struct LogAppenderTests {
         #expect(segments.min() == 4096)
     }
 
-    /// A number whose session is over has no name in later segments.
+    /// The number of a finished session has no name in later segments.
     @Test func aForgottenNumberHasNoName() throws {
         let number = appender.number(try session(), log)
         appender.forget(number)

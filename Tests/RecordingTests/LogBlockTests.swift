@@ -10,7 +10,7 @@ struct LogBlockTests {
         bytes[place..<(place + 8)].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// The check value of the checksum's catalogues, which has all bits inverted at its end.
+    /// The check value in catalogues of checksums, which assume that all bits are inverted at the end.
     @Test func theChecksumIsCastagnolis() {
         let sum = Array("123456789".utf8).withUnsafeBytes { LogBlock.checksum($0) }
         #expect(~sum == 0xE306_9283)
@@ -31,7 +31,7 @@ struct LogBlockTests {
         let checksum = bytes[8...].withUnsafeBytes { LogBlock.checksum($0) }
         #expect(number(bytes[4..<8] + [0, 0, 0, 0], at: 0) == Int(checksum))
         #expect(block.end == block.position + block.count)
-        // The same block may be written elsewhere later.
+        // The same block may be written at another position later.
         #expect(try block.bytes(synced: 7).dropFirst(32) == bytes.dropFirst(32))
     }
 
@@ -50,7 +50,7 @@ struct LogBlockTests {
             #expect(frames.map(\.text) == ["one", "two"])
             #expect(frames.allSatisfy { $0.number == 9 && $0.position == 77 })
         }
-        // One that says to be longer than its block, or to have a negative length, is none.
+        // A frame whose length exceeds the block, or is negative, is invalid.
         for length in [UInt8(4), 255] {
             var bad = [UInt8](repeating: 0, count: 32) + frame(9, "one")
             bad[40] = length

@@ -5,7 +5,7 @@ import SystemPackage
 @testable import Recording
 
 extension LogFile {
-    /// Makes a file with a beginning of these parts, the first of its log.
+    /// Creates the first file of a log with the given beginning.
     convenience init(
         creating name: LogName, in directory: Directory, format: LogFormat, root: JSONRoot, startDate: String,
         header: String, calls: FileCalls = .system
@@ -15,7 +15,7 @@ extension LogFile {
             FileBeginning(index: 0, format: format, root: root, startDate: startDate, header: header), calls: calls)
     }
 
-    /// Gives the file its final name, with nothing synced.
+    /// Gives the file its final name, without any sync.
     func seal(at date: WallTime, after last: FinishedName?) throws(RecordingError) -> SealedFile {
         let directory = Directory(path.removingLastComponent())
         let new = FinishedName(log: name, finishedAt: date, after: last, format: format).free(in: directory)
@@ -23,7 +23,7 @@ extension LogFile {
         return SealedFile(name: new, bytes: byteCount, samples: sampleCount, file: handle)
     }
 
-    /// Seals the file and completes it.
+    /// Seals the file and certifies it.
     func finish(at date: WallTime) throws(RecordingError) -> FinishedFile {
         try seal(at: date, after: nil).complete(hash: nil)
     }

@@ -10,12 +10,12 @@ import Testing
 struct LogFileReopeningTests {
     private let log = LogFixture()
 
-    /// What is left of a log whose bytes were cut off somewhere.
+    /// What is left of a log that was cut off at some byte.
     private struct Cut {
         /// How many of its batches are whole.
         var batches = 0
         var samples = 0
-        /// The log with those, terminator included.
+        /// The complete log with these batches, terminator included.
         var text: String
     }
 
@@ -29,7 +29,7 @@ struct LogFileReopeningTests {
         return file
     }
 
-    /// The whole log, and what is left of its first so many bytes: nothing, where not even its beginning is there.
+    /// The whole log, and for each length what is left of it; nil if not even its beginning is left.
     private func cuts(_ format: LogFormat, _ root: JSONRoot) throws -> (whole: [UInt8], cuts: [Cut?]) {
         let batches = log.batches(format)
         let wholes = try (0...batches.count).map { count in
@@ -53,7 +53,7 @@ struct LogFileReopeningTests {
         return path
     }
 
-    /// What is left after a power cut may end anywhere; what is behind it may be zeros, or bytes of later records.
+    /// After a power cut, a file may end anywhere, and be followed by zeros or bytes of later records.
     @Test(arguments: 0..<5, [0, 1, 100])
     func aLogGoesOnWhereverItWasCutOff(kind: Int, trash: Int) throws {
         let (format, root) = logKinds[kind]
@@ -63,7 +63,7 @@ struct LogFileReopeningTests {
             for (length, cut) in cuts.enumerated() {
                 guard let cut else { continue }
                 let path = try write(whole.prefix(length) + [UInt8](repeating: 0, count: trash), in: directory, format)
-                // Twice: the first recorder may be killed at once.
+                // Twice, because the first recorder may be killed at once.
                 for _ in 0..<2 {
                     let file = try reopen(cut, in: directory, format, root)
                     #expect(file.byteCount == cut.text.utf8.count && file.sampleCount == cut.samples)
@@ -85,7 +85,7 @@ struct LogFileReopeningTests {
     @Test(arguments: 0..<5, [Faults.Call.write, .resize])
     func reopeningThatFailsCanBeDoneAgain(kind: Int, call: Faults.Call) throws {
         let (format, root) = logKinds[kind]
-        // A table has no terminator to be written.
+        // A table has no terminator to write.
         if format != .json, call == .write { return }
         let (whole, cuts) = try cuts(format, root)
         let cut = try #require(cuts[whole.count - 10])

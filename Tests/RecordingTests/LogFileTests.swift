@@ -132,7 +132,7 @@ struct LogFileTests {
 
     // MARK: Faults
 
-    /// The file is always what it was before the append that failed, and the append can be made again.
+    /// After a failed append the file is what it was before, and the append can be repeated.
     @Test(arguments: 0..<5, [0, 1, 7, 40])
     func aWriteThatFailsLeavesThePrefix(kind: Int, partialBytes: Int) throws {
         let (format, root) = logKinds[kind]
@@ -154,7 +154,7 @@ struct LogFileTests {
                         #expect(error.path == file.path)
                         #expect((try text(of: file.path), file.byteCount, file.sampleCount) == before)
                         #expect(try log.records(of: file.path) == written)
-                        // Once more, on a disk that works again.
+                        // Again, on a disk that works.
                         try log.append(batch, to: file)
                     }
                     written += batch.text.split(separator: "\n").filter { $0 != "," }.count
@@ -175,7 +175,7 @@ struct LogFileTests {
             let file = try log.makeFile(in: directory, format, root, calls: Faults.disk(of: capacity))
             var written = 0
             for batch in batches {
-                // The disk grows by a byte at a time until the batch fits.
+                // The disk grows one byte at a time until the batch fits.
                 var failures = 0
                 while true {
                     let before = try text(of: file.path)
@@ -213,7 +213,7 @@ struct LogFileTests {
         }
     }
 
-    /// The first append writes a part of its bytes and fails, and so does every attempt to restore the end.
+    /// The first append fails after part of its bytes, and so does every attempt to restore the file's end.
     @Test(arguments: [Faults.Call.write, .resize])
     func anEndThatCouldNotBeRestoredIsRestoredBeforeTheNextAppend(broken: Faults.Call) throws {
         try withTemporaryDirectory { directory in

@@ -5,7 +5,7 @@ import Recording
 import SystemPackage
 import Testing
 
-/// A log as the upstream tests have it, in each format.
+/// A log like those in the upstream tests, in each format.
 struct LogFixture {
     static let date = "2017-10-16T22:28:09.000-07:00"
 
@@ -32,7 +32,7 @@ struct LogFixture {
         return [(start, 0), (first, 2), (step, 0), (second, 1)]
     }
 
-    /// Appends, and checks what becomes of the buffer.
+    /// Appends a batch, and checks the state of the buffer afterwards.
     func append(_ batch: (text: String, samples: Int), to file: LogFile) throws(RecordingError) {
         var buffer = ByteBuffer(capacity: 0)
         buffer.append(utf8: batch.text)
@@ -45,7 +45,7 @@ struct LogFixture {
         #expect(buffer.count == 0)
     }
 
-    /// What a file with these batches has.
+    /// The expected text of a file with these batches.
     func wholeText(
         of batches: [(text: String, samples: Int)], _ format: LogFormat, _ root: JSONRoot
     ) throws -> String {
@@ -56,7 +56,7 @@ struct LogFixture {
         }
     }
 
-    /// How many records a file has, read by another's parser.
+    /// The number of records in a file, read by an independent parser.
     func records(of path: FilePath) throws -> Int {
         let text = try text(of: path)
         guard path.extension == "json" else {

@@ -44,7 +44,7 @@ struct LogNameTests {
         #expect(LogName(existing: "\(device)_\(stream)") != nil)
     }
 
-    /// With digits of the whole name at all times: which stream came first does not matter.
+    /// The digits depend only on the whole name: the order in which streams appear does not matter.
     @Test func longerNamesAreCutAndStillDiffer() {
         let device = String(repeating: "d", count: 300)
         let (first, second) = (
@@ -64,13 +64,13 @@ struct LogNameTests {
         #expect(first.text == "left_wrist_gyro")
         #expect(Set([first, second, third]).count == 3)
         #expect(second.text.wholeMatch(of: /left_wrist_gyro-[0-9a-f]{4}/) != nil)
-        // A program that starts anew finds the same.
+        // A restarted program finds the same name.
         #expect(LogName(device: "left", stream: "wrist_gyro", avoiding: [first.folded]) == second)
-        // Even the digits may be taken.
+        // Even the name with digits may be taken.
         #expect(LogName(device: "left", stream: "wrist_gyro", avoiding: [first.folded, second.folded]) != second)
     }
 
-    /// On a file system that ignores case or composes letters they would be one file.
+    /// On a file system that ignores case or composes letters, these names would be one file.
     @Test(arguments: [
         ("phone_gyro", "Phone_gyro"), ("stra\u{DF}e", "STRASSE"), ("stra\u{DF}e", "STRA\u{1E9E}E"),
         ("\u{E9}_gyro", "e\u{301}_gyro"), ("\u{3C3}", "\u{3C2}"),

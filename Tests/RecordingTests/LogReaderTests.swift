@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct LogReaderTests {
-    /// Lends a log of some segments.
+    /// Lends a log of `blocks` blocks.
     private func withLog(
         _ blocks: Int, segmentLength: Int = 64 << 20, _ body: (CommittedLog) throws -> Void
     ) throws {
@@ -19,7 +19,7 @@ struct LogReaderTests {
         }
     }
 
-    /// Checks that of the log only the first blocks are read.
+    /// Checks that only the first `blocks` blocks of the log are read.
     private func check(
         _ log: CommittedLog, _ blocks: Int, isDamaged: Bool, _ comment: Comment? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -27,7 +27,7 @@ struct LogReaderTests {
         let read = try log.read()
         #expect(read.frames == log.frames(blocks), comment, sourceLocation: sourceLocation)
         #expect((read.damage != nil) == isDamaged, comment, sourceLocation: sourceLocation)
-        // Where the log is continued, nothing may be taken for what follows.
+        // Old bytes after the position where the log continues must not be read as part of it.
         let taken = try log.segments.map { try $0 + (isDamaged ? bytes(of: log.path($0)).count : 0) }.max()
         #expect(read.end >= taken ?? 0, comment, sourceLocation: sourceLocation)
     }
@@ -79,13 +79,13 @@ struct LogReaderTests {
         }
     }
 
-    /// A program that is killed while it writes may leave only a part; a power cut keeps any of the pages.
+    /// A program killed during a write may leave part of it; a power cut keeps an arbitrary subset of the pages.
     @Test func whateverIsBehindTheLastBlockIsTorn() throws {
         try withLog(5) { log in
             let whole = try bytes(of: log.path(0))
             let tails: [[UInt8]] = [
                 [0], [UInt8](repeating: 0, count: 5000), Array("HFW1".utf8), Array(whole[..<100]),
-                // A block of before, also where one would begin.
+                // An older block, also at the position where the next one would begin.
                 Array(whole[..<log.blocks[0].end]), [UInt8](repeating: 0, count: 64) + whole[..<log.blocks[0].end],
                 Array(whole[log.blocks[2].position...]),
             ]
@@ -110,7 +110,7 @@ struct LogReaderTests {
         }
     }
 
-    /// A segment that was begun, and of which nothing was durable, may be empty, torn or full of zeros.
+    /// A new segment in which nothing was durable may be empty, torn or full of zeros.
     @Test(arguments: [0, 5])
     func aTornFirstBlockIsNoDamageLaterEither(count: Int) throws {
         for tail in [
@@ -120,7 +120,7 @@ struct LogReaderTests {
                 let end = log.blocks.last?.end ?? 0
                 try write(tail, to: log.path(end))
                 try check(log, count, isDamaged: false)
-                // The recorder continues behind it, is killed at once, and again.
+                // The recorder continues after it and is killed at once, twice.
                 let second = CommittedLog(in: log.directory, position: try log.read().end)
                 try second.fill(1)
                 #expect(try log.read().damage == nil)
@@ -136,7 +136,7 @@ struct LogReaderTests {
 
     // MARK: Damaged
 
-    /// Every bit of a block that a later one, in its segment or behind, says to have been durable.
+    /// Flips every bit of blocks that a later block, in the same segment or a later one, calls durable.
     @Test(arguments: [5, 9])
     func aFlippedBitInADurableBlockIsDamage(count: Int) throws {
         try withLog(count, segmentLength: 400) { log in
@@ -145,7 +145,7 @@ struct LogReaderTests {
                 let start = block.position - block.segment
                 let index = try #require(log.blocks.firstIndex { $0 === block })
                 for offset in start..<(start + block.count) {
-                    // All bits of the header, and of the rest one in each byte.
+                    // All bits of the header, and one bit in each later byte.
                     for bit in 0..<8 where offset < start + LogBlock.headerLength || bit == offset % 8 {
                         var flipped = whole
                         flipped[offset] ^= 1 << bit
@@ -190,7 +190,7 @@ struct LogReaderTests {
                 try check(log, log.blocks.count { $0.end <= zeros.lowerBound }, isDamaged: true)
             }
 
-            // Something was put in, or is missing in the middle.
+            // Bytes were inserted, or are missing in the middle.
             try write(whole[range(0)] + whole[range(2).lowerBound...], to: log.path(0))
             try check(log, 1, isDamaged: false)
         }
@@ -206,12 +206,12 @@ struct LogReaderTests {
                 let behind = Array(log.blocks.filter { $0.segment > segment }.flatMap(\.frames))
                 try Directory.removeFile(log.path(segment))
                 try check(log, before, isDamaged: true, "segment \(index)")
-                // What is behind it can be read if it alone is needed.
+                // The blocks after the damage can be read if only they are needed.
                 let rest = try log.read(from: segments[index + 1])
                 #expect(rest.damage == nil)
                 #expect(rest.frames == behind)
 
-                // The same with one that lost its end.
+                // The same with a block that lost its end.
                 for length in [0, 40, whole.count - log.blocks[before].count, whole.count - 8, whole.count - 1] {
                     try write(whole[..<length], to: log.path(segment))
                     let read = try log.read()
@@ -225,7 +225,7 @@ struct LogReaderTests {
         }
     }
 
-    /// What was written by a recorder that was told that it failed is not in the log, even if all of it is there.
+    /// If the recorder was told that a write failed, the block is not in the log, even if all its bytes are there.
     @Test func aBlockThatWasNotDurableIsNotReadLater() throws {
         try withLog(3) { log in
             log.appender.append(held: "not durable", of: log.appender.number(try SessionIdentifier("s2")))
@@ -238,7 +238,7 @@ struct LogReaderTests {
         }
     }
 
-    /// A write failed, nothing could be taken back of it, and the program ended before it could write anything more.
+    /// A write failed, could not be undone, and the program ended before it wrote anything more.
     @Test func whatWasNotDurableBeforeARestartIsNoDamageLater() throws {
         try withLog(3) { log in
             let whole = try bytes(of: log.path(0))
@@ -255,7 +255,7 @@ struct LogReaderTests {
         }
     }
 
-    /// Damage in front of what is needed concerns nobody.
+    /// Damage before the needed position does not matter.
     @Test func whatIsNotNeededIsNotRead() throws {
         try withLog(30, segmentLength: 400) { log in
             let segments = try log.segments

@@ -3,13 +3,13 @@ import Recording
 import SystemPackage
 import Testing
 
-/// The cases of the ancestors' motion and distance records, by their numbers in SEEDS.
+/// The cases of the ancestors' motion and distance records, with their numbers in SEEDS.
 ///
-/// Ours: a record read from a log, whatever its format, has the digits and texts that stand there, and nothing where
-/// nothing stands. Written is what a publisher sends: its digits are copied.
+/// Ours: a record read from a log has the written digits and texts in every format, and no value where none was written. The log
+/// copies the publisher's digits.
 @Suite(.timeLimit(.minutes(5)))
 struct LogRecordAcceptanceTests {
-    /// Ours: the time is the session's, and the digits are the publisher's.
+    /// Ours: the time is the session's; the digits are the publisher's.
     @Test(arguments: LogFormat.allCases)
     func case22FiveAccelerometerSamplesAreFiveRecords(format: LogFormat) throws {
         let row = ["1000", "0.1", "0.12", "0.123"]
@@ -31,7 +31,7 @@ struct LogRecordAcceptanceTests {
         for record in records { #expect(fields.map { record[$0] } == row) }
     }
 
-    /// Writes the same sample five times, and reads what the log has.
+    /// Writes the same sample five times, and reads the log.
     private func writeFive(
         _ format: LogFormat, _ sensorType: String, _ fields: [String], _ row: [String]
     ) throws -> [LogRecord] {
@@ -54,7 +54,7 @@ struct LogRecordAcceptanceTests {
         }
     }
 
-    /// Ours: a marker that we write has whole nanoseconds; one with the ancestors' digits is read as it stands.
+    /// Ours: a marker that we write has whole nanoseconds; one with the ancestors' digits is read unchanged.
     @Test(arguments: LogFormat.allCases)
     func case39AMarkerKeepsItsDateAndDigits(format: LogFormat) throws {
         let date = "2018-01-30T15:13:20.597-02:30"
@@ -99,7 +99,7 @@ struct LogRecordAcceptanceTests {
         #expect(record.date == nil && record.marker == nil)
     }
 
-    /// Ours: a value that a publisher does not have is null on the wire.
+    /// Ours: a value that a publisher lacks is null on the wire.
     @Test(arguments: LogFormat.allCases)
     func case42WhatADistanceDoesNotHaveIsAbsent(format: LogFormat) throws {
         let record = try write(
@@ -113,7 +113,7 @@ struct LogRecordAcceptanceTests {
 
     // MARK: Files
 
-    /// Writes one sample as it comes from a publisher, and reads it.
+    /// Writes one sample as it arrives from a publisher, and reads it.
     private func write(
         _ format: LogFormat, sensorType: String, fields: [String], row: [String], types: [FieldType]? = nil
     ) throws -> LogRecord {

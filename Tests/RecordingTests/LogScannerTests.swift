@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct LogScannerTests {
-    /// A log with every kind of record, its bytes, and the ends of its records.
+    /// Lends a log with every kind of record, its bytes, and the state after each record.
     private func withLog(
         _ kind: Int, _ body: (FilePath, LogFormat, JSONRoot, [UInt8], [RecordedLog.State]) throws -> Void
     ) throws {
@@ -24,7 +24,7 @@ struct LogScannerTests {
         }
     }
 
-    /// What the scanner says of a record.
+    /// The scanner's result for a record.
     private struct Scanned: Equatable {
         var isSample: Bool
         var isProven: Bool
@@ -51,7 +51,7 @@ struct LogScannerTests {
             #expect(end + (format == .json ? root.end.utf8.count : 0) == bytes.count)
             #expect(
                 records.map(\.isSample) == [false, true, true, false, true, false, false, true, false])
-            // From the end of each record on, the ones behind it are found.
+            // Starting at the end of each record, the scanner finds the later ones.
             for (index, state) in states.enumerated() {
                 let rest = try scan(path, format, root, from: state.end)
                 #expect(rest.records == Array(records[(index + 1)...]))
@@ -63,7 +63,7 @@ struct LogScannerTests {
     @Test(arguments: 0..<5)
     func ofALogCutAnywhereTheWholeRecordsAreFound(kind: Int) throws {
         try withLog(kind) { path, format, root, bytes, states in
-            // The two roots of JSON, and the two tables, are cut at different places.
+            // The two roots of JSON, and the two tables, are cut at different positions.
             for length in stride(from: kind, to: bytes.count, by: 4) {
                 try write(bytes[..<length], to: path)
                 let (records, end, isClean) = try scan(path, format, root)
@@ -71,7 +71,7 @@ struct LogScannerTests {
                 let proven = whole.filter { !format.isTable || !$0.describes }
                 #expect(records.filter(\.isProven).count == proven.count)
                 if let last = whole.last { #expect(end == last.end) }
-                // Only a table can end anywhere between two records and be taken for one that is complete.
+                // Only a table that ends between two records looks complete.
                 #expect(!isClean || format != .json && (whole.last?.end == length || whole.isEmpty))
             }
         }
@@ -92,7 +92,7 @@ struct LogScannerTests {
                 for start in [end, bytes.count] {
                     try write(bytes[..<start] + tail, to: path)
                     let result = try scan(path, format, root)
-                    // What stands in a table's last line makes it another line.
+                    // Text in a table's last line changes that line.
                     let isLost = format != .json && tail[0] != 0 && tail[0] != UInt8(ascii: "\n")
                     #expect(result.end == (isLost ? states[states.count - 2].end : end), "\(tail.prefix(20))")
                     #expect(result.records.count == states.count - (isLost ? 1 : 0))
@@ -102,13 +102,13 @@ struct LogScannerTests {
         }
     }
 
-    /// A page that a power cut kept from the disk has what it had before: the terminator of then, and zeros.
+    /// After a power cut, an unwritten page still has its old contents: the former terminator, then zeros.
     @Test(arguments: 0..<5)
     func aPageOfEarlierEndsTheLog(kind: Int) throws {
         try withLog(kind) { path, format, root, bytes, states in
             let terminator = Array(format == .json ? root.end.utf8 : "".utf8)
             for (index, state) in states.dropLast().enumerated() {
-                // At every place of the next page's beginning, up to some bytes behind the old end.
+                // The page may begin anywhere up to 24 bytes after the old end.
                 for page in stride(from: state.end, to: min(state.end + 24, bytes.count), by: 1 + kind) {
                     let old = bytes[..<state.end] + terminator + [UInt8](repeating: 0, count: bytes.count)
                     let mixed = Array(old[..<page]) + bytes[page...]

@@ -6,9 +6,9 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The cases of the ancestors' logger, by their numbers in SEEDS.
+/// The cases of the ancestors' logger, with their numbers in SEEDS.
 ///
-/// 4 needs the programs (SystemTests); 1, 9, 10 and 11 are decisions of the recorder (RecorderTests).
+/// Case 4 needs the programs (SystemTests); 1, 9, 10 and 11 are decisions of the recorder (RecorderTests).
 @Suite(.timeLimit(.minutes(5)))
 struct LoggerAcceptanceTests {
     /// Ours: an object is a sample with its step and times.
@@ -40,7 +40,7 @@ struct LoggerAcceptanceTests {
         }
     }
 
-    /// Ours: log-manager removes files; to the writer they are just gone, and their names are not given again.
+    /// Ours: log-manager removes files; the writer notices only that they are gone, and never reuses their names.
     @Test func case5RemovedFilesAreGoneAndTheLogGoesOn() throws {
         try withTemporaryDirectory { directory in
             let log = try RollingLog(in: directory)
@@ -62,13 +62,13 @@ struct LoggerAcceptanceTests {
         }
     }
 
-    /// Ours: marks are kept by log-manager, by path and hash; the writer never touches what may have been marked.
+    /// Ours: log-manager keeps marks, by path and hash; the writer never touches a file that may have been marked.
     @Test func case6AFinishedFileStaysWhatItWasWhenItWasMarked() throws {
         try withTemporaryDirectory { directory in
             let log = try RollingLog(in: directory)
             try log.append([[1, 0, 0]])
             let marked = directory.path.appending(try log.roll().name)
-            // Whatever is written from now on would have another time.
+            // Any later write would change the modification time.
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: marked.string)
             let before = (try Identity(marked), try text(of: marked))
@@ -80,7 +80,7 @@ struct LoggerAcceptanceTests {
         }
     }
 
-    /// Ours: which files are uploaded, log-manager knows; the writer's names put them in order and tell them apart.
+    /// Ours: log-manager knows which files are uploaded; the writer's names are unique and sort by age.
     @Test func case7FinishedFilesAreListedOldestFirst() throws {
         try withTemporaryDirectory { directory in
             let log = try RollingLog(in: directory)
@@ -95,7 +95,7 @@ struct LoggerAcceptanceTests {
         }
     }
 
-    /// Ours: nobody protects files but the file system; what is left is one finished file and a new current one.
+    /// Ours: only the file system protects files; a rollover leaves one finished file and a new current one.
     @Test func case8ARolloverLeavesTheObjectAndANewCurrentFile() throws {
         try withTemporaryDirectory { directory in
             let log = try RollingLog(in: directory)
@@ -158,7 +158,7 @@ struct LoggerAcceptanceTests {
                 #expect(try Self.openFiles(under: directory.path) == 1)
             }
             try record()
-            // What is still open would take room on the disk after its removal.
+            // A file that is still open would use disk space after its removal.
             #expect(try Self.openFiles(under: directory.path) == 0)
             try FileManager.default.removeItem(atPath: directory.path.string)
             #expect(try data.names() == [])
@@ -168,7 +168,7 @@ struct LoggerAcceptanceTests {
     @Test func case16RolloversOfOneSecondStandInTheirOrder() throws {
         try withTemporaryDirectory { directory in
             let log = try RollingLog(in: directory)
-            // The last one, on a clock that was set back.
+            // The last one is finished after the clock was set back.
             for (number, second) in ["01.1", "01.2", "01.9", "00.5"].enumerated() {
                 try log.append([[Double(number), 0, 0]])
                 try log.roll(at: "2026-11-20T23:53:\(second)Z")
@@ -177,7 +177,7 @@ struct LoggerAcceptanceTests {
         }
     }
 
-    /// What changes of a file when somebody replaces it or writes to it.
+    /// The properties of a file that change when it is replaced or written to.
     private struct Identity: Equatable {
         var number: Int
         var modificationDate: Date
@@ -189,10 +189,10 @@ struct LoggerAcceptanceTests {
         }
     }
 
-    /// How many files below a directory this process has open.
+    /// The number of files under a directory that this process has open.
     private static func openFiles(under directory: FilePath) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { descriptor in
-            // Those of other tests come and go.
+            // Descriptors of other tests come and go.
             let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
             return file?.hasPrefix(directory.string + "/") == true
         }.count

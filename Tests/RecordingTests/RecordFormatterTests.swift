@@ -81,7 +81,7 @@ struct RecordFormatterTests {
         #expect(formatter(.tsv).text(marker) == "\n0\t0\t\t\t\t\t\t2026-11-21T02:55:01.123Z\t\(word)\t\t\t\t\t\t\t")
     }
 
-    /// What a file's first record says of the samples after it.
+    /// A file's first record describes the samples after it.
     @Test func aFilesBeginningSaysWhatIsInIt() throws {
         var marker = Marker(
             .step, time: 0, date: "d", stepPath: "walk",
@@ -100,7 +100,7 @@ struct RecordFormatterTests {
             formatter(.json).text(marker).hasSuffix(
                 #""marker":"step","epoch":"E1","from":1200,"device":"left, \"wrist\""}"#))
         #expect(formatter(.csv).text(marker) == "\n0,0,walk,,,,,d,step,E1,1200,,,\"left, \"\"wrist\"\"\",,")
-        // A gap says itself which samples are missing.
+        // A gap itself names the missing samples.
         marker.event = .gap(Gap(epoch: "E0", from: 7, count: 2, reason: .notRetained))
         #expect(formatter(.csv).text(marker).contains(",gap,E0,7,2,notRetained,"))
     }
@@ -217,7 +217,7 @@ struct RecordFormatterTests {
         }
     }
 
-    /// What combines with a quote makes one character with it.
+    /// A combining character forms one character with the quote before it.
     @Test(arguments: [
         "\"", "\"\"", "a\"\"\"b\"", "{\"k\":\"\u{200C}abc\"}", "{\"k\":\"\u{301}\u{FE0F}\"}", "\u{600}\"\"",
         "\r\n\"\r\n",
@@ -228,7 +228,7 @@ struct RecordFormatterTests {
         #expect(Array(unquoted.utf8) == Array(text.utf8))
     }
 
-    /// Zeros are what a power cut leaves, and must not be taken for a text.
+    /// A power cut leaves zeros, which must not be taken for a text.
     @Test(arguments: LogFormat.allCases)
     func noRecordHasAZeroByte(format: LogFormat) {
         let nasty = "a\0,b"
@@ -251,7 +251,7 @@ struct RecordFormatterTests {
         #expect(formatter.fields == ["timestamp_", "x", "x_", "uptime_", "marker_"])
     }
 
-    /// A reader of RFC 4180 tables, as short as can be.
+    /// A minimal reader of RFC 4180 tables.
     private static func parse(_ text: String, delimiter: Unicode.Scalar) -> [[String]] {
         var records: [[String]] = [[""]]
         var isQuoted = false
@@ -292,7 +292,7 @@ struct RecordFormatterTests {
         timeline.pause(at: 4 * second)
         timeline.move(to: "c", at: 5 * second)
         timeline.resume(at: 6 * second)
-        // Late and early ones among them: each by its own time.
+        // Some are late or early: each row's step depends on its own time.
         let rows = Rows(values: [0, 1, 2, 3, 4, 5, 5.999999999, 6, 7, 1.999999999, 2].map { [100 + $0, 0, 0, 0] })
         let expected = ["a", "a", "b", "b", "c", "c", "a", "b"]
         for format in LogFormat.allCases {
@@ -341,7 +341,7 @@ struct RecordFormatterTests {
                 "\nNaN,NaN,b,accelerometer,0,0,0,,,,,,,,,\nInfinity,NaN,b,"))
     }
 
-    /// Where rows do not follow on one another, the result says so.
+    /// The result lists the places where rows follow others that were left out.
     @Test func placesAreWhereRowsFollowOnOnesThatWereLeftOut() throws {
         var timeline = SessionTimeline(task: "", step: "a")
         timeline.pause(at: 2 * second)
@@ -417,7 +417,7 @@ struct RecordFormatterTests {
         buffer.append(utf8: "before")
         let frame = Array(values.utf8)
         #expect(throws: MessageError.self) {
-            // The fault may lie outside of the rows that are asked for.
+            // The fault may be outside the requested rows.
             try frame.withUnsafeBytes { frame in
                 _ = try formatter.append(
                     values: 0..<frame.count, of: frame, count: count, rows: 0..<1, timeline: timeline, origin: 0,

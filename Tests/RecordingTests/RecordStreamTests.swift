@@ -11,7 +11,7 @@ import Testing
 struct RecordStreamTests {
     private static let fields = ["uptime", "label", "lat", "ok", "at", "touches", "rate"]
     private static let types: [FieldType] = [.number, .text, .number, .boolean, .date, .json, .json]
-    /// Rows as they come from a publisher.
+    /// Rows as received from a publisher.
     private static let rows = [
         #"[1.50,"walk, then \"run\"",52.250,true,"2026-11-21T00:00:00Z",[{"x": 1, "phase":"began"}],null]"#,
         #"[1.51,"",1152921504606846977,false,null,{},5]"#,
@@ -31,7 +31,7 @@ struct RecordStreamTests {
         ).text
     }
 
-    /// A log's description, as its start marker has it.
+    /// The log's description, as in its start marker.
     private var description: SessionRecord.Log {
         SessionRecord.Log(
             name: LogName("phone_events"), device: "phone", stream: "events", fields: Self.fields, types: Self.types,
@@ -80,7 +80,7 @@ struct RecordStreamTests {
         #expect(marker(.csv).hasSuffix(",phone,,100,text number boolean date json json"))
     }
 
-    /// Another's parser reads back what was published, whatever the format.
+    /// An independent parser reads what was published, in every format.
     @Test func tabsAndCommasAreQuotedWhereTheySeparate() throws {
         let rows = [#"[1,"a,b\tc",1,true,"","x",0]"#]
         #expect(try text(.csv, rows).contains("events,\"a,b\tc\",1"))
@@ -157,7 +157,7 @@ struct RecordStreamTests {
                 var cut = try LogScanner(path, format: format, root: .array)
                 var found: [Int] = []
                 while let record = try cut.next() {
-                    // Only a table's description may have been longer than it seems.
+                    // Only the description in a table may have been longer than it looks.
                     if record.isProven { found.append(cut.end) }
                 }
                 let whole = ends.filter { $0 <= length }

@@ -7,27 +7,27 @@ import Testing
 
 @testable import Recording
 
-/// A session of one stream that has its files alone: as the recorder of 0.6 left it, with a journal, or as a copy without
-/// the write-ahead log, with the durable place in `session.json`; and what a recovery has to find after each record.
+/// A session of one stream that has only its files: as the recorder of 0.6 left it, with a journal, or as a copy without the
+/// write-ahead log, with the durable place in `session.json`. Also keeps the state that a recovery must find after each record.
 ///
 /// Samples are `[uptime, sequence, number of the epoch]`, 100 per second.
 final class RecordedLog {
-    /// What says how far the log was durable.
+    /// The place where the durable position of the log is stored.
     enum Memory: CaseIterable {
         case journal
         case record
     }
 
-    /// How the log stood after a record.
+    /// The state of the log after a record.
     struct State {
-        /// Where the record ends in its file.
+        /// The record's end in its file.
         var end: Int
         var samplesInFile: Int
         var positions: [Marker.Position]
         var written: Int
         var paused: Int
         var gaps: [Gap]
-        /// Whether a table's record may be longer, if nothing follows it.
+        /// Whether the record describes the stream: in a table it may be longer, unless another record follows.
         var describes: Bool
         var isStop: Bool
     }
@@ -38,7 +38,7 @@ final class RecordedLog {
     let data: FilePath
     let directory: SessionDirectory
     private(set) var record: SessionRecord
-    /// Of the file being written.
+    /// The states after the records of the file being written.
     private(set) var states: [State] = []
     private let memory: Memory
 
@@ -92,17 +92,15 @@ final class RecordedLog {
     }
 
     var log: LogName { name }
-    /// The file being written.
     var path: FilePath { file.path }
     var fileName: String { name.fileName(format) }
 
-    /// Where a file of the session is.
     func path(of file: String) -> FilePath { directory.directory.path.appending(file) }
 
     var terminator: Int { format == .json ? root.end.utf8.count : 0 }
     private var position: Marker.Position { positions[positions.count - 1] }
 
-    /// Writes samples that follow on.
+    /// Writes consecutive samples.
     func samples(_ count: Int) throws {
         skip()
         for _ in 0..<count {
@@ -133,7 +131,7 @@ final class RecordedLog {
         try save()
     }
 
-    /// Samples that were left out and are not seen in the log or its journal before something is written again.
+    /// The number of samples left out since the last write; neither the log nor its journal shows them yet.
     private var skipped = 0
 
     private func skip() {
@@ -142,7 +140,7 @@ final class RecordedLog {
         skipped = 0
     }
 
-    /// Gives samples up. A count of 0: nobody knows how many.
+    /// Gives samples up. A count of 0 means an unknown number.
     func gap(_ count: Int, isStored: Bool = true) throws {
         skip()
         let gap = Gap(
@@ -157,7 +155,7 @@ final class RecordedLog {
         try save()
     }
 
-    /// The publisher starts anew.
+    /// Begins another epoch, as after a publisher's restart.
     func beginEpoch(_ epoch: String) throws {
         skip()
         let ended = position
@@ -220,8 +218,8 @@ final class RecordedLog {
         }
     }
 
-    /// Continues with what was recovered.
-    /// - Parameter from: another place than the one that was recovered.
+    /// Resumes the recovered session.
+    /// - Parameter from: a sample number to use in place of the recovered one.
     func resume(_ recovered: RecoveredSession, from: Int? = nil) throws {
         let log = try #require(recovered.logs[name])
         record = recovered.record
@@ -248,7 +246,6 @@ final class RecordedLog {
         try flush()
     }
 
-    /// Finishes the session.
     func finish() throws {
         try stop()
         try commit()
@@ -307,7 +304,7 @@ final class RecordedLog {
             sealedBytes: bytes == 0 ? file.byteCount : nil, date: start)
         if memory == .journal { try append(entry) }
         index += 1
-        // The record is stored with a commit, and not with each jump.
+        // The record is stored with a commit, not with each jump.
         guard memory == .journal || kind == .commit else { return }
         if segment == nil, let last = states.indices.last, states[last].end == bytes - terminator {
             states[last].positions = positions
@@ -317,7 +314,7 @@ final class RecordedLog {
 }
 
 extension RecordedLog {
-    /// Adds a line to the journal, as 0.6 did.
+    /// Adds a line to the journal, in the format of 0.6.
     func append(_ entry: JournalEntry) throws {
         let file = try FileHandle(forWritingTo: URL(filePath: path(of: JournalEntry.fileName).string))
         try file.seekToEnd()
@@ -326,13 +323,13 @@ extension RecordedLog {
     }
 }
 
-/// The formats in which a log can be.
+/// The formats of a log, with the roots of JSON.
 let logKinds: [(format: LogFormat, root: JSONRoot)] = [
     (.json, .array), (.json, .dictionary), (.csv, .array), (.tsv, .array), (.logfmt, .array),
 ]
 
-/// Lends a session that has just begun, in a data directory of its own.
-/// - Parameter kind: the index of its log's format.
+/// Lends a new session in a data directory of its own.
+/// - Parameter kind: the index of the log's format in `logKinds`.
 func withRecordedLog(
     _ kind: Int, _ memory: RecordedLog.Memory = .journal, _ body: (RecordedLog) throws -> Void
 ) throws {
@@ -340,7 +337,6 @@ func withRecordedLog(
     try withTemporaryDirectory { data in try body(RecordedLog(in: data.path, format, root, memory)) }
 }
 
-/// All bytes of a file.
 func bytes(of path: FilePath) throws -> [UInt8] {
     Array(try Data(contentsOf: URL(filePath: path.string)))
 }
@@ -350,7 +346,7 @@ func write(_ bytes: some Sequence<UInt8>, to path: FilePath) throws {
     try Data(bytes).write(to: URL(filePath: path.string))
 }
 
-/// The records of a log's file that are whole.
+/// The whole records of a log's file.
 func records(of path: FilePath, _ format: LogFormat, _ root: JSONRoot) throws -> [LogRecord] {
     var scanner = try LogScanner(path, format: format, root: root)
     var records: [LogRecord] = []
@@ -359,6 +355,6 @@ func records(of path: FilePath, _ format: LogFormat, _ root: JSONRoot) throws ->
 }
 
 extension JSONRoot {
-    /// What stands behind the last record, written out once more.
+    /// The terminator, spelled out again as an independent check.
     var end: String { self == .array ? "\n]" : "\n]\n}" }
 }

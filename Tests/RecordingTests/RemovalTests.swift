@@ -7,10 +7,10 @@ import Testing
 
 @testable import Recording
 
-/// Finished files that log-manager removed: while a session is recorded, between a crash and the restart, afterwards.
+/// Finished files removed by log-manager: during the session, between a crash and the restart, and after the session.
 @Suite(.timeLimit(.minutes(5)))
 struct RemovalTests {
-    /// Records four files: a pause and a gap in the first two, another epoch in the third, and the one being written.
+    /// Records four files: a pause and a gap in the first two, another epoch in the third, and the file being written.
     private func record(_ log: RecordedLog) throws {
         try log.samples(3)
         try log.leaveOut(2)
@@ -80,8 +80,8 @@ struct RemovalTests {
         }
     }
 
-    /// Files at the beginning, in the middle and at the end, before and after the session's end. What is left is checked
-    /// as it was before.
+    /// Removes files at the beginning, in the middle and at the end, before and after the session's end. The rest is checked as
+    /// before.
     @Test(arguments: 0..<4, [false, true])
     func whateverIsRemovedTheRestIsVerified(kind: Int, isOver: Bool) throws {
         for choice in isOver ? [0b0001, 0b0110, 0b1010, 0b1111] : [0b001, 0b110, 0b101] {
@@ -99,12 +99,12 @@ struct RemovalTests {
                 #expect(verification.findings.filter { $0.verdict != .whole }.map(\.description) == [gap])
                 #expect(verification.removed.map(\.name) == chosen.map { files[$0].name })
                 #expect(verification.samples + verification.removedSamples == 13)
-                // They are not in there if they went before.
+                // The sums omit files that were removed before.
                 let sums = try #require(try log.directory.checksums())
                 #expect(chosen.allSatisfy { (sums[files[$0].name] != nil) == isOver })
                 #expect(sums[RemovedFile.fileName] == nil)
 
-                // A sample less in what is left is found.
+                // A sample missing from the remaining files is found.
                 guard let index = (0..<files.count).first(where: { !chosen.contains($0) }) else { return }
                 var record = try log.directory.record()
                 record.logs[0].counts.written += 1
@@ -129,7 +129,7 @@ struct RemovalTests {
         }
     }
 
-    /// The line is of a file with other bytes than were written.
+    /// The line names a file with other bytes than were written.
     @Test(arguments: [0, 1])
     func aLineOfAnotherFileIsNoProof(kind: Int) throws {
         try withRecordedLog(0) { log in
@@ -141,7 +141,7 @@ struct RemovalTests {
                 name: file.name, bytes: file.bytes, sha256: file.sha256, reason: "whenFull", date: date)
             if kind == 0 { line.sha256 = String(repeating: "0", count: 64) } else { line.bytes += 1 }
             try RemovedFile.append([line], in: log.directory.directory)
-            // As long as the file is there, the line says nothing.
+            // While the file exists, the line has no effect.
             #expect(log.directory.verify().verdict == .loss)
             try FileManager.default.removeItem(atPath: log.path(of: file.name).string)
             #expect(log.directory.verify().verdict == .damaged)
@@ -172,7 +172,7 @@ struct RemovalTests {
         }
     }
 
-    /// Files go between a crash and the restart; what follows is as if nothing had gone.
+    /// Files are removed between a crash and the restart; the rest is as if nothing had been removed.
     @Test(arguments: 0..<4, [false, true])
     func aCutOffSessionGoesOnWithoutThem(kind: Int, isTorn: Bool) throws {
         for choice in [0b001, 0b110, 0b111] {
@@ -206,7 +206,7 @@ struct RemovalTests {
         }
     }
 
-    /// A gap that was committed and not stored has all of the log read; one that is in a removed file stays as it was stored.
+    /// A gap that was committed but not stored makes the recovery read the whole log; a gap in a removed file stays as stored.
     @Test(arguments: 0..<4)
     func gapsInRemovedFilesAreKept(kind: Int) throws {
         try withRecordedLog(kind) { log in
@@ -227,7 +227,7 @@ struct RemovalTests {
         }
     }
 
-    /// Between two files there is none but those that were removed.
+    /// Between two files, the session has only removed ones.
     @Test(arguments: 0..<4)
     func aSessionWithoutAnyFileGoesOn(kind: Int) throws {
         try withRecordedLog(kind) { log in
@@ -246,7 +246,7 @@ struct RemovalTests {
         }
     }
 
-    /// Only the last files were missing when the session was cut off, and then its log went.
+    /// Only the last files were missing when the session was interrupted, and then its log was removed.
     @Test(arguments: 0..<4)
     func anEndedSessionIsFinishedWithoutItsFiles(kind: Int) throws {
         try withRecordedLog(kind) { log in
@@ -263,7 +263,7 @@ struct RemovalTests {
         }
     }
 
-    /// A session that failed did not come to list its last file, and was over for log-manager.
+    /// The session failed before it listed its last file, and log-manager considered it finished.
     @Test(arguments: 0..<4)
     func aFileThatWasNotListedIsTakenOver(kind: Int) throws {
         try withRecordedLog(kind) { log in
@@ -287,7 +287,7 @@ struct RemovalTests {
         }
     }
 
-    /// The file went before it was certified: it is hashed all the same.
+    /// The file was removed before it was certified; it still gets a hash.
     @Test(arguments: [true, false])
     func aFileThatGoesEarlyIsFinished(isSaid: Bool) throws {
         try withRecordedLog(0) { log in

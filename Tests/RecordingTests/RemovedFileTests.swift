@@ -31,7 +31,7 @@ struct RemovedFileTests {
         }
     }
 
-    /// A power cut may leave any beginning of what was appended last, and the next line stands by itself all the same.
+    /// A power cut may leave any beginning of the last append; the next line is still separate.
     @Test func aTornLineSaysNothingAndIsCutOff() throws {
         try withTemporaryDirectory { directory in
             let path = directory.path.appending(RemovedFile.fileName)
@@ -49,7 +49,7 @@ struct RemovedFileTests {
                 try write(first[..<length], to: path)
                 #expect(try RemovedFile.read(in: directory) == [])
             }
-            // Longer than a piece of the file that is looked at.
+            // Longer than one of the pieces in which the file is read.
             try write(first + [UInt8](repeating: 0, count: 20_000), to: path)
             try RemovedFile.append([file(3)], in: directory)
             #expect(try RemovedFile.read(in: directory) == [file(1), file(3)])

@@ -4,7 +4,7 @@ import Recording
 import SystemPackage
 import TestSupport
 
-/// A JSON log that continues in a new file whenever a test says so.
+/// A JSON log that rotates when a test demands it.
 final class RollingLog {
     let name = LogName("phone_gyro")
     private let directory: Directory
@@ -20,7 +20,7 @@ final class RollingLog {
         file = try Self.open(name, in: directory)
     }
 
-    /// Writes samples, all of them at once.
+    /// Writes samples in one append.
     func append(_ rows: [[Double]]) throws {
         var buffer = ByteBuffer(capacity: 0)
         _ = Rows(values: rows).packed().withUnsafeBytes { bytes in
@@ -40,15 +40,12 @@ final class RollingLog {
         return try sealed.complete(hash: nil)
     }
 
-    /// The file that is being written.
     var path: FilePath { file.path }
 
-    /// The finished files, in order.
     var finished: [FinishedName] {
         get throws { try directory.names().compactMap { FinishedName($0, of: name) }.sorted() }
     }
 
-    /// The records of a file.
     func records(_ file: FinishedName) throws -> [LogItem] {
         try LogItem.read(directory.path.appending(file.description))
     }

@@ -1,11 +1,11 @@
 import Messages
 import Recording
 
-/// Rows of samples in the two forms in which they travel, and what became of them.
+/// Rows of samples in both wire forms, and the result of formatting them.
 struct Rows {
     var values: [[Double]]
 
-    /// Little-endian Float64, row by row, `offset` bytes into the array, so that any alignment can be tried.
+    /// Little-endian Float64, row by row, starting `offset` bytes into the array, to test any alignment.
     func packed(offset: Int = 0) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: offset)
         for value in values.joined() {
@@ -23,7 +23,7 @@ struct Rows {
     }
 }
 
-/// The text of a finite number, by another way than the one under test.
+/// The text of a finite number, computed independently of the code under test.
 func digits(_ number: Double) -> String {
     let text = "\(number)"
     return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
@@ -54,7 +54,7 @@ extension RecordFormatter {
     ) throws -> (text: String, result: FormattedRows) {
         var buffer = ByteBuffer(capacity: 0)
         buffer.append(utf8: prefix)
-        // Something stands around the array, as in a frame.
+        // Other bytes surround the array, as in a frame.
         let frame = Array("{}".utf8) + json + Array("}".utf8)
         let result = try frame.withUnsafeBytes { frame in
             try append(

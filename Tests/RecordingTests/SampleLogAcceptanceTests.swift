@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The cases of the ancestors' sample log, by their numbers in SEEDS: a marker, two samples, a marker, a sample.
+/// The cases of the ancestors' sample log, with their numbers in SEEDS: a marker, two samples, a marker, a sample.
 ///
 /// Ours: a sample's text is its sensor type, in place of the ancestors' label.
 @Suite(.timeLimit(.minutes(5)))
@@ -35,7 +35,7 @@ struct SampleLogAcceptanceTests {
         }
     }
 
-    /// Ours: a marker's and a sample's columns stand side by side, and what a record does not have is empty.
+    /// Ours: the columns of markers and samples are side by side; columns that a record lacks are empty.
     @Test(arguments: [LogFormat.csv, .tsv])
     func case30ATableHasSixLines(format: LogFormat) throws {
         try withLog(format, .array) { path in
@@ -63,7 +63,7 @@ struct SampleLogAcceptanceTests {
         }
     }
 
-    /// Ours: each file can be read by itself, so no table is without its header; behind it are the five lines.
+    /// Ours: each file can be read alone, so every table has a header; the five lines follow it.
     @Test(arguments: [LogFormat.csv, .tsv])
     func case31BehindTheHeaderAreFiveLinesAndTheFirstIsTheMarker(format: LogFormat) throws {
         try withLog(format, .array) { path in

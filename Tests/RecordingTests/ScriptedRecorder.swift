@@ -7,19 +7,18 @@ import Testing
 
 @testable import Recording
 
-/// A recorder without a network: sessions of random streams whose frames, files and documents are written as the recorder
-/// does, and what each of them must be after a recovery.
+/// A recorder without a network: sessions of random streams whose frames, files and documents are written as the recorder does,
+/// and the expected state of each after a recovery.
 ///
-/// `crash` leaves what a kill or a power cut may leave. Samples, files and places that are expected are kept apart from all
-/// that is written; see `ScriptedStream`.
+/// `crash` leaves one of the possible results of a kill or a power cut. The expected samples, files and places are computed
+/// independently of what is written; see `ScriptedStream`.
 final class ScriptedRecorder {
-    /// One session.
     final class Session {
         var record: SessionRecord
         let directory: SessionDirectory
         var number: UInt32
         var streams: [ScriptedStream] = []
-        /// The position before which the files are durable.
+        /// The log position before which the files are durable.
         var written: Int
 
         init(_ record: SessionRecord, _ directory: SessionDirectory, number: UInt32, written: Int) {
@@ -30,18 +29,17 @@ final class ScriptedRecorder {
         }
     }
 
-    /// How streams stood when a block was durable.
+    /// The states of all streams when a block was durable.
     typealias States = [SessionIdentifier: [LogName: ScriptedStream.State]]
 
     let data: FilePath
     private(set) var sessions: [Session] = []
-    /// How everything stands that is durable.
+    /// The durable state of each stream.
     private(set) var committed: States = [:]
     private(set) var appender: LogAppender
     private var log: WriteAheadLog
     private var files: [SessionIdentifier: [LogName: StreamFile]] = [:]
     private var targets: [UInt32: (session: Session, stream: ScriptedStream, file: StreamFile)] = [:]
-    /// Blocks that are durable and not in files yet.
     private var unapplied: [LogBlock] = []
     private var random: SplitMix
 
@@ -62,7 +60,7 @@ final class ScriptedRecorder {
 
     // MARK: Recording
 
-    /// Does something at random, some hundred times.
+    /// Performs random steps.
     func run(_ steps: Int) throws {
         for _ in 0..<steps {
             guard let session = sessions.randomElement(using: &random) else {
@@ -142,7 +140,7 @@ final class ScriptedRecorder {
             })
     }
 
-    /// Makes everything durable.
+    /// Commits all appended frames to the log.
     func commit() throws {
         if let block = appender.takeBlock() {
             try log.append(block)
@@ -151,13 +149,13 @@ final class ScriptedRecorder {
         committed = states
     }
 
-    /// Has the disk refuse for the log what was not committed. It goes into files alone.
+    /// Simulates a disk that refuses uncommitted frames for the log. They go into the files only.
     func refuse() {
         if let block = appender.takeBlock() { unapplied.append(block) }
         appender.beginSegment()
     }
 
-    /// Writes files behind the log.
+    /// Applies durable blocks to the files.
     func apply(_ count: Int = .max) throws {
         for block in unapplied.prefix(count) {
             var failure: (any Error)?
@@ -178,25 +176,25 @@ final class ScriptedRecorder {
         for file in files.values.flatMap(\.values) where chance(30) { try file.write() }
     }
 
-    /// Stores what is known of a session.
+    /// Stores a session's record.
     func store(_ session: Session) throws {
         session.record.logs = session.streams.filter(\.state.isDescribed).map(\.description)
         session.record.logPosition = LogPosition(
             log: appender.log, recorded: appender.position, written: session.written)
         let record = session.record
-        // What comes in the meantime belongs to the same block, or to a later one.
+        // Frames appended meanwhile belong to the same block, or to a later one.
         if chance(50), let stream = session.streams.first, stream.state.open != nil { step(stream) }
         try commit()
         try session.directory.write(record, calls: .unsynced)
     }
 
-    /// Makes a session's files durable, and removes what of the log nobody needs.
+    /// Makes a session's files durable, and removes the parts of the log that no session needs.
     func checkpoint(_ session: Session) throws {
         try commit()
         let places = session.streams.map(\.place)
         let position = appender.position
         for stream in session.streams {
-            // Batches that still wait are written once more.
+            // Batches that still wait are written again.
             let held = stream.state.held
             stream.state.held = []
             for batch in held where chance(50) { stream.hold(String(decoding: batch.body, as: UTF8.self)) }
@@ -221,13 +219,13 @@ final class ScriptedRecorder {
         }
     }
 
-    /// What writes a session's files.
+    /// The writers of a session's files.
     func streamFiles(of session: Session) -> [StreamFile] { Array((files[session.record.session] ?? [:]).values) }
 
     // MARK: Crashes
 
-    /// Ends the program, or the power: leaves what is durable, and any part of what came after it.
-    /// - Parameter isPowerCut: whether files may have lost what was not made durable.
+    /// Simulates a kill or a power cut: keeps what is durable, and an arbitrary part of later writes.
+    /// - Parameter isPowerCut: whether files may lose what was not made durable.
     func crash(isPowerCut: Bool) throws {
         try tearLog(isPowerCut: isPowerCut)
         if isPowerCut {
@@ -244,20 +242,20 @@ final class ScriptedRecorder {
         unapplied = []
         for session in sessions {
             let states = committed[session.record.session] ?? [:]
-            // A stream of which nothing was durable never was.
+            // A stream of which nothing was durable does not exist.
             session.streams.removeAll { states[$0.name]?.isDescribed != true }
             for stream in session.streams { stream.state = states[stream.name] ?? stream.state }
         }
     }
 
-    /// A part of the block that was being written.
+    /// Leaves part of the block that was being written.
     private func tearLog(isPowerCut: Bool) throws {
         guard let block = appender.takeBlock(), chance(70) else { return }
         let path = logDirectory.path.appending(WriteAheadLog.name(of: block.segment))
         let old = logDirectory.contains(WriteAheadLog.name(of: block.segment)) ? try bytes(of: path) : []
         var tail = try block.bytes(synced: block.position)
         if isPowerCut, chance(50) {
-            // The padding at its end is zero anyway: without that alone the block is whole.
+            // The padding at the block's end is zero anyway: without the padding alone the block is whole.
             let last = tail.lastIndex { $0 != 0 } ?? 0
             for index in number(0...last)..<tail.count { tail[index] = 0 }
         } else {
@@ -267,13 +265,13 @@ final class ScriptedRecorder {
         try write(old + tail, to: path)
     }
 
-    /// Takes from a file what was not made durable: its end, or pages of it.
+    /// Removes from a file what was not made durable: its end, or some of its pages.
     private func tear(_ log: SessionRecord.Log, of session: Session) throws {
         let name = log.name.fileName(session.record.format)
         guard session.directory.directory.contains(name), chance(70) else { return }
         let path = session.directory.directory.path.appending(name)
         var content = try bytes(of: path)
-        // The durable place may be in a file that has its final name by now: then nothing of this one is.
+        // The durable place may be in a file that has its final name by now; then nothing of this file is durable.
         let isPlaced =
             log.durable.map { durable in
                 durable.file == finishedCount(of: log.name, in: session)
@@ -302,7 +300,6 @@ final class ScriptedRecorder {
         try SessionRecovery(of: directories, log: logDirectory, calls: calls)
     }
 
-    /// All files of the sessions.
     func contents() throws -> [String: [UInt8]] {
         var contents: [String: [UInt8]] = [:]
         for session in sessions {
@@ -319,8 +316,8 @@ final class ScriptedRecorder {
         #expect(recovery.damage == nil, comment)
         for session in sessions {
             let recovered = try #require(recovery.outcomes[session.record.session], comment).get()
-            // Of a session of which nothing was committed yet, no log knows; nor is there one if nothing was committed since all
-            // of it was in files, and the first block after that is torn.
+            // The log does not know a session of which nothing was committed. There is no log if all committed frames were in
+            // files and the first block after that is torn.
             #expect(recovered.isFromLog || recovered.record.logs.isEmpty || recovery.log == nil, comment)
             #expect(recovered.record.failures == [], comment)
             #expect(recovered.record.logs.map(\.name) == session.streams.map(\.name), comment)
@@ -367,10 +364,10 @@ final class ScriptedRecorder {
         }
     }
 
-    /// Continues with what was recovered.
+    /// Resumes the recovered sessions.
     func resume(_ recovery: SessionRecovery) throws {
         #expect(recovery.log ?? appender.log == appender.log)
-        // If none of the log can be read, a new one begins, and positions start over.
+        // If nothing of the log can be read, a new one begins, and positions start over.
         appender = LogAppender(
             log: recovery.log ?? "\(appender.log)+", position: recovery.logEnd, segmentLength: 6000)
         log = WriteAheadLog(in: logDirectory, synced: recovery.logSynced, calls: .unsynced)
@@ -391,7 +388,7 @@ final class ScriptedRecorder {
         }
         committed = states
         try commit()
-        // Until then the new log says nothing of a session that was recovered from its files alone.
+        // Until its checkpoint, the new log does not have a session that was recovered from its files alone.
         for session in sessions where try recovery.outcomes[session.record.session]?.get().isFromLog == false {
             try checkpoint(session)
         }

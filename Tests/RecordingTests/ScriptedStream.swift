@@ -5,36 +5,36 @@ import Testing
 
 @testable import Recording
 
-/// A stream that is written into a write-ahead log as the recorder does, and what its files and its places are after each
-/// step: put together here from the records alone.
+/// A stream that is written into a write-ahead log as by the recorder. Its expected files and places after each step are derived
+/// here from the records alone.
 ///
 /// Samples are `[uptime, sequence, number of the epoch]`, 100 per second.
 final class ScriptedStream {
-    /// How the stream stands.
+    /// The stream's state.
     struct State {
         /// The finished files in order.
         var finished: [(name: String, bytes: [UInt8], samples: Int)] = []
-        /// The file being written without its terminator; nil if there is none.
+        /// The contents of the file being written without its terminator; nil if there is none.
         var open: [UInt8]?
         var hasRecords = false
         var samples = 0
         var epochs = ["E1"]
         var nexts = [0]
         var ends: [Int?] = [nil]
-        /// Epochs of which the log does not know everything.
+        /// Epochs that the log does not fully describe yet.
         var changed: Set<Int> = [0]
-        /// Of the epochs in the order in which they were met last.
+        /// The index of the epoch that was met last.
         var current = 0
         var counts = StreamCounts()
         var gaps: [Gap] = []
         var firstUptime: Double?
         var lastUptime: Double?
         var isMarkedStopped = false
-        /// Batches that were held, and where.
+        /// Batches that were held, and their log positions.
         var held: [(position: Int, body: [UInt8])] = []
         var isDescribed = false
 
-        /// The epochs and their next samples, the current one last.
+        /// The epochs and their next samples, the current epoch last.
         var positions: [Marker.Position] {
             var positions = zip(epochs, nexts).map { Marker.Position(epoch: $0, next: $1) }
             positions.append(positions.remove(at: current))
@@ -47,7 +47,7 @@ final class ScriptedStream {
     let format: LogFormat
     let root: JSONRoot
     var state = State()
-    /// Files that were finished and may be listed.
+    /// Finished files that may be listed.
     var listed: [FinishedFile] = []
     var durable: DurablePlace?
     private(set) var number: UInt32
@@ -77,21 +77,20 @@ final class ScriptedStream {
         number = appender.number(session, name)
     }
 
-    /// What was appended.
     func takeBlock() throws -> LogBlock { try #require(appender.takeBlock()) }
 
     var fileName: String { name.fileName(format) }
     var terminator: [UInt8] { Array((format == .json ? root.end : "").utf8) }
     var index: Int { state.finished.count }
 
-    /// What the stream's files have in a state, by name.
+    /// The expected contents of the stream's files in a state, by name.
     func files(_ state: State) -> [String: [UInt8]] {
         var files = Dictionary(uniqueKeysWithValues: state.finished.map { ($0.name, $0.bytes) })
         if let open = state.open { files[fileName] = open + terminator }
         return files
     }
 
-    /// What `session.json` says of it.
+    /// The stream's entry in `session.json`.
     var description: SessionRecord.Log {
         var log = SessionRecord.Log(
             name: name, device: "phone", stream: "gyro", fields: ["uptime", "x", "y"], unit: "rad/s", rate: 100,
@@ -112,7 +111,7 @@ final class ScriptedStream {
         return log
     }
 
-    /// Where its files are durable once everything is.
+    /// The durable place once everything is synced.
     var place: DurablePlace? {
         state.open.map { open in
             DurablePlace(
@@ -131,7 +130,7 @@ final class ScriptedStream {
         state.isDescribed = true
     }
 
-    /// Notes where an epoch ended.
+    /// Notes the end of an epoch.
     func end(_ epoch: Int) {
         state.ends[epoch] = state.nexts[epoch]
         state.changed.insert(epoch)
@@ -152,7 +151,7 @@ final class ScriptedStream {
         mark(index == 0 ? .start : .step)
     }
 
-    /// Samples that follow; during a pause they are left out.
+    /// Adds the next samples; during a pause they are left out.
     func add(_ count: Int, isPaused: Bool = false) {
         var text = ByteBuffer(capacity: 0)
         for _ in 0..<count {
@@ -206,7 +205,7 @@ final class ScriptedStream {
         state.hasRecords = state.hasRecords || !records.isEmpty
     }
 
-    /// Samples that are gone.
+    /// Skips samples and writes a gap for them.
     func lose(_ count: Int) {
         let gap = Gap(
             epoch: state.epochs[state.current], from: state.nexts[state.current], count: count, reason: .notRetained,
@@ -251,7 +250,7 @@ final class ScriptedStream {
 }
 
 extension StreamFile {
-    /// Does what a block says.
+    /// Applies a block's frames.
     /// - Returns: the files that ended with it.
     @discardableResult
     func apply(_ block: LogBlock) throws(RecordingError) -> [SealedFile] {

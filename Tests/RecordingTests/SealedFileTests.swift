@@ -54,7 +54,7 @@ struct SealedFileTests {
     @Test func theHashIsSHA256() throws {
         try withTemporaryDirectory { directory in
             let finished = try log.makeFile(in: directory).finish(at: WallTime(nanosecondsSince1970: 0))
-            // What sha256sum(1) says of "[\n\n]".
+            // The output of sha256sum(1) for "[\n\n]".
             #expect(finished.sha256 == "ace810d7e2cbb4f8c40ce09dc8e191ae466adb4e1a7d49c59f2215b411d38b05")
         }
     }
@@ -129,7 +129,7 @@ struct SealedFileTests {
             let file = try log.makeFile(in: directory)
             #expect(file.handle.isLinked)
             let sealed = try file.seal(at: .now, after: nil)
-            // The name that it had may be another file's by now.
+            // The file's former name may belong to another file by now.
             let next = try log.makeFile(in: directory)
             #expect(file.handle.isLinked)
             try FileManager.default.removeItem(atPath: next.path.string)
@@ -146,8 +146,8 @@ struct SealedFileTests {
 
     // MARK: Faults
 
-    /// A log from its beginning to its end, each step made again where it fails. The file is valid at every moment, under
-    /// whichever name it has, and has what was appended.
+    /// Writes a log from beginning to end and repeats each step that fails. At every moment, the file is valid under its current
+    /// name and has what was appended.
     @Test(arguments: 0..<4, Faults.Call.allCases)
     func whateverCallFailsAnotherAttemptGoesOn(kind: Int, call: Faults.Call) throws {
         let (format, root) = logKinds[kind]

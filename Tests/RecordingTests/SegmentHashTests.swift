@@ -10,7 +10,7 @@ import Testing
 struct SegmentHashTests {
     private let log = LogFixture()
 
-    /// A file of a few megabytes, so that parts of it are dropped from memory between the updates.
+    /// A file of a few megabytes, so that some of its pages are dropped from memory between updates.
     @Test(arguments: [UInt64(3), UInt64.random(in: 0 ... .max)])
     func aHashTakenPieceByPieceIsThatOfTheWhole(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
@@ -35,7 +35,7 @@ struct SegmentHashTests {
         }
     }
 
-    /// A hash that has not seen the whole file yet reads what it missed.
+    /// A hash that has not seen the whole file reads the missing bytes itself.
     @Test func bytesCountOnlyIfTheyFollowOnWhatIsHashed() throws {
         try withTemporaryDirectory { directory in
             let file = try log.makeFile(in: directory)
@@ -66,7 +66,7 @@ struct SegmentHashTests {
             let other = try FileDescriptor.open(file.path, .writeOnly)
             try other.closeAfter { try other.resize(to: 50) }
             #expect(throws: RecordingError.self) { try hash.update(file.handle, upTo: file.stableByteCount) }
-            // Nothing was counted that is not hashed.
+            // Only hashed bytes are counted.
             #expect(hash.count == 20)
             var fresh = SegmentHash()
             for end in 1...50 { try fresh.update(file.handle, upTo: end) }

@@ -75,7 +75,7 @@ struct SessionDirectoryTests {
         }
     }
 
-    /// A kill between the making of the directory and of its record must not take the name for good.
+    /// A kill between the creation of the directory and of its record must not block the name forever.
     @Test(arguments: [false, true])
     func theDirectoryThatAKilledStartLeftIsUsed(hasBegunRecord: Bool) throws {
         try withTemporaryDirectory { data in
@@ -109,7 +109,7 @@ struct SessionDirectoryTests {
             for name in ["b", "a", "c"] {
                 try SessionDirectory.create(SessionIdentifier(name), in: data.path).write(record(name))
             }
-            // Neither a directory without record nor a stray file is a session.
+            // Neither a directory without a record nor a stray file is a session.
             _ = try SessionDirectory.create(SessionIdentifier("empty"), in: data.path)
             try Data().write(to: URL(filePath: data.path.appending("recordings/file").string))
             try Directory(data.path.appending("recordings/not a session")).create()
@@ -167,7 +167,7 @@ struct SessionDirectoryTests {
         try withTemporaryDirectory { data in
             let directory = try SessionDirectory.create(SessionIdentifier("s1"), in: data.path)
             #expect(try directory.add([1, 2], to: "photo.jpg", at: 0, isLast: false).bytes == 2)
-            // An offset comes from another machine, and may be any number.
+            // The offset comes from another machine and may be any number.
             for offset in [3, SessionDirectory.maximumFileBytes, Int.max] {
                 let error = try #require(throws: RecordingError.self) {
                     try directory.add([3], to: "photo.jpg", at: offset, isLast: true)
@@ -193,7 +193,7 @@ struct SessionDirectoryTests {
             let known = FinishedFile(
                 name: "phone_gyro-20261121025501.json", bytes: 1, samples: 1,
                 sha256: String(repeating: "0a", count: 32))
-            // Twice: the file itself is not among them.
+            // Twice: the list must not include itself.
             for _ in 0..<2 { try directory.writeChecksums(known: [known]) }
             #expect(
                 try text(of: path.appending("SHA256SUMS")) == """
@@ -224,7 +224,7 @@ struct SessionDirectoryTests {
         }
     }
 
-    /// Whichever call fails, the old file or the new one is there, whole, and nothing else.
+    /// Whichever call fails, either the old or the new file is there, whole, and no other file.
     @Test(arguments: [Faults.Call.write, .syncAll, .rename])
     func aReplacementThatFailsLeavesAWholeFile(call: Faults.Call) throws {
         let whole = try record("s1")
@@ -238,7 +238,7 @@ struct SessionDirectoryTests {
                 let isDone: Void? = try? directory.write(other, calls: faults.failing(call, number: number))
                 let isOver = faults.count(of: call) < number
                 #expect((isDone != nil) == isOver)
-                // When only the directory could not be synced, it is the new one.
+                // If only the sync of the directory failed, the new file is there.
                 let isNew = isOver || (call == .syncAll && number == 2)
                 #expect(try directory.record() == (isNew ? other : whole))
                 #expect(try directory.directory.names() == ["session.json"])

@@ -8,10 +8,9 @@ import Testing
 
 @testable import Recording
 
-/// Sessions that are recovered from their files alone: of 0.6, with a journal, and copies without the write-ahead log.
+/// Sessions that are recovered from their files alone: those of 0.6, with a journal, and copies without the write-ahead log.
 @Suite(.timeLimit(.minutes(5)))
 struct SessionRecoveryTests {
-    /// All that a recovery says, and what it made of the directory.
     private struct Outcome: Equatable {
         var record: SessionRecord
         var positions: [Marker.Position]
@@ -49,7 +48,7 @@ struct SessionRecoveryTests {
             files: try files(of: log.directory.directory))
     }
 
-    /// Recovers the session from its files, one of which has other bytes.
+    /// Recovers the session from its files, one of them with different bytes.
     private func recover(
         _ log: RecordedLog, from files: [String: [UInt8]], with bytes: some Sequence<UInt8>, in path: FilePath
     ) throws -> Outcome {
@@ -58,8 +57,8 @@ struct SessionRecoveryTests {
         return try recover(log)
     }
 
-    /// The lengths to which a file is cut: around each record's end, and some of the others, different ones for each kind.
-    /// A stride of 1 tries all, which takes half a minute.
+    /// The lengths to which a file is cut: around each record's end, and some others, different for each kind. A stride of 1
+    /// tries all, which takes half a minute.
     private func lengths(_ count: Int, _ states: [RecordedLog.State], phase: Int) -> [Int] {
         let isNearEnd = Set(states.flatMap { ($0.end - 1)...($0.end + 2) })
         return (0...count).filter { $0 % Self.stride == 5 * phase || isNearEnd.contains($0) || $0 == count }
@@ -67,12 +66,12 @@ struct SessionRecoveryTests {
 
     private static let stride = 23
 
-    /// What a recovery must say where the current file was cut to a length.
+    /// Checks the result of a recovery whose current file was cut to a length.
     private func check(
         _ outcome: Outcome, of log: RecordedLog, cutTo length: Int, before: RecordedLog.State? = nil,
         whole: [UInt8], sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        // A marker that describes the stream is not known to be whole before something follows.
+        // A marker that describes the stream is not known to be whole until something follows it.
         let kept = log.states.last { $0.end <= length && (!log.format.isTable || !$0.describes) }
         let name = log.fileName
         guard let kept else {
@@ -93,7 +92,7 @@ struct SessionRecoveryTests {
         #expect(outcome.files[name] == Array(whole[..<kept.end] + terminator), sourceLocation: sourceLocation)
     }
 
-    /// Lends a log with everything that moves places.
+    /// Lends a log with everything that changes positions.
     private func withLog(_ kind: Int, isStored: Bool = true, _ body: (RecordedLog) throws -> Void) throws {
         try withRecordedLog(kind) { log in
             try log.samples(2)
@@ -127,7 +126,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// A copy without the write-ahead log, whose `session.json` says up to where the file is durable.
+    /// A copy without the write-ahead log, whose `session.json` has the position up to which the file is durable.
     @Test(arguments: 0..<5, [false, true])
     func aCopyContinuesExactlyWhereItEnds(kind: Int, isStored: Bool) throws {
         try withRecordedLog(kind, .record) { log in
@@ -154,7 +153,7 @@ struct SessionRecoveryTests {
                 for zeros in [0, 5000] {
                     let outcome = try recover(
                         log, from: whole, with: current[..<length] + [UInt8](repeating: 0, count: zeros), in: log.path)
-                    // Zeros behind a record say that nothing follows it.
+                    // Zeros after a record prove that nothing follows it.
                     if zeros == 0 || log.states.contains(where: { $0.end == length }) {
                         check(outcome, of: log, cutTo: length, whole: current)
                     }
@@ -187,7 +186,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// Gaps that were not stored are found by their markers, also before the last commit.
+    /// Gaps that were not stored are found by their markers, even before the last commit.
     @Test(arguments: 0..<5)
     func gapsAreFoundOnce(kind: Int) throws {
         try withLog(kind, isStored: false) { log in
@@ -203,7 +202,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// What a power cut may leave behind the last commit: zeros, garbage, a page of earlier.
+    /// A power cut may leave zeros, garbage or an old page after the last commit.
     @Test(arguments: 0..<5)
     func whatIsNoRecordIsCutOff(kind: Int) throws {
         try withLog(kind) { log in
@@ -218,7 +217,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// Markers in the log say the places too.
+    /// Markers in the log have the positions, too.
     @Test(arguments: 0..<5)
     func aJournalCutAnywhereCostsNothing(kind: Int) throws {
         try withRecordedLog(kind) { log in
@@ -277,8 +276,8 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// A file that was renamed, and then torn by a power cut before it was synced, is the current one again; what came
-    /// after it was not durable, and is asked for again.
+    /// A file that was renamed, and torn by a power cut before its sync, becomes the current file again; later samples were not
+    /// durable and are replayed.
     @Test(arguments: 0..<5)
     func aFinishedFileThatWasTornIsGoneOnWith(kind: Int) throws {
         try withRecordedLog(kind) { log in
@@ -311,7 +310,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// A crash in every state that the recovery itself goes through.
+    /// A crash in every intermediate state of the recovery.
     @Test(arguments: [0, 2])
     func aRecoveryThatIsCutOffIsDoneAgain(kind: Int) throws {
         try withLog(kind) { log in
@@ -376,7 +375,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// The last file of a log was renamed, and a power cut kept its end from the disk: it is gone on with.
+    /// The last file of a log was renamed, and a power cut removed its end: the log continues in it.
     @Test(arguments: 0..<5)
     func aLogWhoseLastFileWasTornIsNotClosed(kind: Int) throws {
         try withRecordedLog(kind) { log in
@@ -413,7 +412,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// A change of columns may be cut off between the file and what was stored of it.
+    /// A change of columns may be interrupted between the file and the stored record.
     @Test func theColumnsAreThoseOfTheFile() throws {
         try withLog(2) { log in
             var record = try log.directory.record()
@@ -423,7 +422,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// The file of a stream that was just met, and of which nothing was stored.
+    /// The file of a new stream of which nothing was stored.
     @Test func aLogThatWasNeverStoredIsBegunAnew() throws {
         try withLog(0) { log in
             let stray = log.path(of: "phone_accelerometer.json")
@@ -437,13 +436,13 @@ struct SessionRecoveryTests {
                 #expect(log.directory.verify().findings.contains { $0.subject == "phone_accelerometer.json" })
                 #expect(try recover(log) == expected)
             }
-            // What is not a log's stays.
+            // Files that belong to no log stay.
             try write([1], to: log.path(of: "notes.txt"))
             #expect(try recover(log).files["notes.txt"] == [1])
         }
     }
 
-    /// The disk refused the first block about the stream, and the recorder was killed before it stored the session.
+    /// The disk refused the first block of the stream, and the recorder was killed before it stored the session.
     @Test(arguments: 0..<5, [false, true])
     func aLogThatOnlyItsFilesKnowIsAdopted(kind: Int, isRotated: Bool) throws {
         try withRecordedLog(kind, .record) { log in
@@ -466,7 +465,7 @@ struct SessionRecoveryTests {
             expected.durable = nil
             expected.epochs[0].clock = try #require(found.log.epochs.first).clock
             expected.epochs[0].replay = ""
-            // Files have milliseconds.
+            // Dates in files have milliseconds.
             #expect(found.log.fileDate != nil)
             expected.fileDate = found.log.fileDate
             #expect(found.log == expected)
@@ -474,7 +473,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// The same before its first sample. What no recorder began stays.
+    /// The same before the stream's first sample. A file that no recorder began stays.
     @Test(arguments: 0..<5, [false, true])
     func anUnknownFileWithoutASampleIsRemoved(kind: Int, isFinished: Bool) throws {
         try withRecordedLog(kind, .record) { log in

@@ -6,10 +6,10 @@ import Testing
 
 @testable import Recording
 
-/// Interrupted sessions and the write-ahead log, at random: what is recovered is what was committed.
+/// Interrupted sessions and the write-ahead log, at random: a recovery finds what was committed.
 @Suite(.timeLimit(.minutes(5)))
 struct SessionRedoTests {
-    /// A seed that failed, to be tried alone.
+    /// Set this to a seed that failed, to try it alone.
     private static let seed: UInt64? = nil
 
     private func withRecorder(_ body: (ScriptedRecorder, inout SplitMix, _ seed: UInt64) throws -> Void) throws {
@@ -24,7 +24,7 @@ struct SessionRedoTests {
         }
     }
 
-    /// Crash after crash in one log. Each time the recovery is interrupted too, and repeated.
+    /// Repeated crashes with one log. Each recovery is interrupted, too, and repeated.
     @Test(arguments: 0..<12)
     func whatWasCommittedIsRecovered(number: Int) throws {
         try withRecorder { recorder, random, seed in
@@ -45,7 +45,7 @@ struct SessionRedoTests {
         }
     }
 
-    /// Whatever call is the last one of a recovery, the next one brings the same.
+    /// Whichever call ends a recovery, the next recovery has the same result.
     @Test(arguments: 0..<4)
     func aRecoveryThatIsInterruptedIsRepeated(number: Int) throws {
         try withRecorder { recorder, random, seed in
@@ -64,7 +64,7 @@ struct SessionRedoTests {
         }
     }
 
-    /// A session that is not in this log is recovered from its files, and the log from which it is stays unread.
+    /// A session that is not in this log is recovered from its files; the log is not read for it.
     @Test(arguments: 0..<4)
     func aLogOfAnotherIdentifierIsIgnored(number: Int) throws {
         try withRecorder { recorder, _, seed in
@@ -79,7 +79,7 @@ struct SessionRedoTests {
                 record.logPosition?.log = "L2"
                 try session.directory.write(record)
             }
-            // A log that no session needs may be gone.
+            // A log that no session needs may have been removed.
             let log = try WriteAheadLog.segments(in: recorder.logDirectory).isEmpty ? nil : "L1"
             let recovery = try recorder.recover()
             #expect(recovery.damage == nil && recovery.log == log, "seed \(seed)")
@@ -90,7 +90,7 @@ struct SessionRedoTests {
                     let found = recovered.logs[stream.name]
                     let log = try #require(recovered.record.logs.first { $0.name == stream.name })
                     #expect(log.counts.written == stream.state.counts.written, "seed \(seed)")
-                    // A table that has nothing but its first marker is begun anew.
+                    // A table with only its first marker is begun anew.
                     #expect(
                         found?.file?.samples ?? 0 == stream.state.open.map { _ in stream.state.samples } ?? 0,
                         "seed \(seed)")
@@ -99,7 +99,7 @@ struct SessionRedoTests {
         }
     }
 
-    /// Damage is never taken for the end of the log: the files stay as they are, and the session says what happened.
+    /// Damage is never taken for the end of the log: the files stay as they are, and the session reports the damage.
     @Test(arguments: 0..<12)
     func aDamagedLogLeavesWhatTheFilesHave(number: Int) throws {
         try withRecorder { recorder, random, seed in
@@ -110,7 +110,7 @@ struct SessionRedoTests {
                 for session in recorder.sessions { recorder.appender.append(session.record, of: session.number) }
                 try recorder.commit()
             }
-            // All that was committed is in files.
+            // Everything committed is in files.
             try recorder.writeAll()
             try recorder.crash(isPowerCut: false)
             let before = try recorder.samples()
@@ -133,7 +133,7 @@ struct SessionRedoTests {
         }
     }
 
-    /// A document from before the log's first segment, of a backup for example, concerns its own session alone.
+    /// A document older than the log's first segment, from a backup for example, affects only its own session.
     @Test(arguments: 0..<8)
     func anOldDocumentKeepsNoOtherSessionFromTheLog(number: Int) throws {
         try withRecorder { recorder, _, seed in
@@ -168,7 +168,7 @@ struct SessionRedoTests {
         }
     }
 
-    /// A disk that refuses the log may take the files: what they have is kept, and they are continued at their ends.
+    /// A disk that refuses the log may accept the files: their contents are kept, and they continue at their ends.
     @Test(arguments: 0..<24)
     func aLogThatEndsBeforeTheFilesLeavesWhatTheyHave(number: Int) throws {
         try withRecorder { recorder, _, seed in
@@ -195,7 +195,7 @@ struct SessionRedoTests {
         }
     }
 
-    /// What the log has of other streams is in their files, whatever it lacks of one.
+    /// The log's records of other streams reach their files, even if it lacks records of one stream.
     @Test(arguments: 0..<12)
     func aLogThatDoesNotContinueAFileSaysWhatOthersHave(number: Int) throws {
         try withRecorder { recorder, _, seed in
@@ -227,7 +227,7 @@ struct SessionRedoTests {
 }
 
 extension ScriptedRecorder {
-    /// How many samples the files of each stream have.
+    /// The number of samples in the files of each stream.
     fileprivate func samples() throws -> [String: Int] {
         var samples: [String: Int] = [:]
         for session in sessions {
@@ -246,7 +246,7 @@ extension ScriptedRecorder {
         return samples
     }
 
-    /// Makes the sessions' files what they were.
+    /// Restores earlier contents of the sessions' files.
     fileprivate func restore(_ contents: [String: [UInt8]]) throws {
         let now = try self.contents()
         let recordings = SessionDirectory.recordings(in: data).path
@@ -256,12 +256,12 @@ extension ScriptedRecorder {
         }
     }
 
-    /// Writes what of a session waits.
+    /// Writes a session's waiting records.
     fileprivate func write(_ session: Session) throws {
         for file in streamFiles(of: session) { try file.write() }
     }
 
-    /// Writes all files behind the log, whole.
+    /// Applies all blocks and writes all files.
     fileprivate func writeAll() throws {
         try apply()
         for session in sessions { try write(session) }

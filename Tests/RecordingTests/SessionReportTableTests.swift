@@ -11,7 +11,7 @@ struct SessionReportTableTests {
                 phone/accelerometer      2000      2000        100     0       0  99.99 of 100     0
                 left-wrist/gyro         12345     12245          0   100     200             -     1
                 gap in left-wrist/gyro: 100 samples from 1200 of epoch E1, notRetained
-                end of left-wrist/gyro unknown: its publisher did not say how many samples there are
+                end of left-wrist/gyro unknown: its publisher did not report how many samples there are
                 failure: Could not write.
                 on disk after 103.4 ms (median), 205 ms (99 %), 300.1 ms (longest)
 
@@ -82,7 +82,7 @@ struct SessionReportTableTests {
 }
 
 extension SessionReport {
-    /// One whole stream, and one with everything that can be wrong.
+    /// One whole stream, and one with every possible fault.
     static var sample: SessionReport {
         SessionReport(
             session: "s1", task: "walk", status: "finished", startDate: WallTime(nanosecondsSince1970: 0),

@@ -51,7 +51,7 @@ struct SessionSummaryTests {
         }
     }
 
-    /// What the journal says is newer than what was stored of the session.
+    /// The journal is newer than the stored record of the session.
     @Test func aSessionThatIsNotOverIsSummedUpTo() throws {
         try withLog { log in
             try log.commit()

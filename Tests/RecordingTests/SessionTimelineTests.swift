@@ -11,7 +11,7 @@ struct SessionTimelineTests {
         #expect(SessionTimeline(task: task, step: step).current.stepPath == path)
     }
 
-    /// Ours, in addition: exactly at a change's time the new step counts.
+    /// Ours, in addition: a sample exactly at a change's time gets the new step.
     @Test func case32ASampleGetsTheStepOfItsOwnTime() {
         var timeline = SessionTimeline(task: "", step: "none")
         for step in 1...6 { timeline.move(to: "\(step)", at: Int64(step) * 1_000_000_000) }

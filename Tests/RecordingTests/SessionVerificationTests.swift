@@ -62,7 +62,7 @@ struct SessionVerificationTests {
         }
     }
 
-    /// One bit of a byte, in every file. A stride of 1 looks at every byte, which takes a minute.
+    /// Flips one bit of a byte, in every file. A stride of 1 tries every byte, which takes a minute.
     @Test(arguments: 0..<5)
     func eachFlippedBitIsFound(kind: Int) throws {
         try withLog(kind) { log in
@@ -76,7 +76,7 @@ struct SessionVerificationTests {
                     var flipped = whole
                     flipped[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
                     try write(flipped, to: path)
-                    // Without a session's name there is nothing to be verified.
+                    // Without the session's name nothing can be verified.
                     let verdict = (try? verdict(log)) ?? .damaged
                     #expect(verdict == .damaged, "\(name), byte \(index): \(whole[index]), \(flipped[index])")
                 }
@@ -86,7 +86,7 @@ struct SessionVerificationTests {
         }
     }
 
-    /// Before there are hashes, what the journal says was on disk must be there.
+    /// Before hashes exist, everything that the journal calls durable must be there.
     @Test(arguments: 0..<5)
     func aLogThatIsShorterThanItsCommitIsFound(kind: Int) throws {
         try withLog(kind) { log in
@@ -108,7 +108,7 @@ struct SessionVerificationTests {
             for name in try directory.names().sorted() where name != "session.json" {
                 let whole = try bytes(of: log.path(of: name))
                 try FileManager.default.removeItem(atPath: log.path(of: name).string)
-                // Without its last file it is not finished, and says so; without any other one it is damaged.
+                // Without its last file the session is reported as unfinished; without any other file it is damaged.
                 #expect(try verdict(log) == (name == "SHA256SUMS" ? .loss : .damaged), "\(name)")
                 for length in [0, whole.count / 2, whole.count - 1] {
                     try write(whole[..<length], to: log.path(of: name))
@@ -126,7 +126,7 @@ struct SessionVerificationTests {
         }
     }
 
-    /// Somebody who changes a file may take the hashes anew; what the files say of each other tells all the same.
+    /// An attacker who changes a file may recompute the hashes; inconsistencies between files still reveal the change.
     @Test(arguments: 0..<5)
     func filesThatDoNotFitEachOtherAreFound(kind: Int) throws {
         try withLog(kind) { log in
@@ -161,7 +161,7 @@ struct SessionVerificationTests {
             var other = report
             other.streams[0].received += 1
             try log.directory.write(other)
-            try expectDamage("report.json: does not fit")
+            try expectDamage("report.json: does not match")
 
             var record = original
             record.logs[0].counts.paused = 0
@@ -192,7 +192,7 @@ struct SessionVerificationTests {
         try withRecordedLog(kind) { log in
             try log.samples(3)
             try log.commit()
-            // Continues with a place of earlier, as if samples were recorded twice.
+            // Continues at an earlier position, as if samples were recorded twice.
             let recovered = try log.directory.recover()
             try log.resume(recovered, from: 1)
             #expect(log.directory.verify().findings.contains { $0.text.hasPrefix("goes back to sample 1 of epoch E1") })
@@ -201,7 +201,8 @@ struct SessionVerificationTests {
 
     // MARK: Recovery of a copy
 
-    /// Recovers a copy of an interrupted session, which must have nothing worse than that, and so many samples.
+    /// Recovers a copy of an interrupted session; the interruption must be the only finding.
+    /// - Parameter samples: the expected number of samples.
     private func recoverCopy(
         of log: RecordedLog, samples: Int
     ) throws -> (recovered: SessionDirectory, copy: FilePath) {
@@ -213,7 +214,7 @@ struct SessionVerificationTests {
         return (recovered, copy)
     }
 
-    /// The write-ahead log had it, and is gone.
+    /// The write-ahead log had the epoch's description, and is gone.
     @Test(arguments: 0..<5)
     func anEpochOfWhichOnlyRecordsAreLeftIsKept(kind: Int) throws {
         try withRecordedLog(kind, .record) { log in
@@ -222,7 +223,7 @@ struct SessionVerificationTests {
             let record = try log.directory.record()
             try log.beginEpoch("E2")
             try log.samples(4)
-            // The last one of a table may have been longer.
+            // The last record of a table may have been longer.
             try log.move(to: "c")
             try log.directory.write(record)
             let (recovered, _) = try recoverCopy(of: log, samples: 7)
@@ -257,7 +258,7 @@ struct SessionVerificationTests {
                 copyOf: log.directory.directory.path, to: log.data.appending("a"))
             #expect(recovered.verify().findings == [])
             #expect(try recovered.record().status == .finished)
-            // One that is whole is only copied.
+            // A whole session is only copied.
             let again = try SessionDirectory.recover(
                 copyOf: recovered.directory.path, to: log.data.appending("b"))
             #expect(again.verify().verdict == .whole)

@@ -34,7 +34,7 @@ struct ShardTests {
                 #expect(owners == [Shard(of: device, count: count).number])
                 devices[owners[0] - 1] += 1
             }
-            // The parts are of about the same size.
+            // The parts have similar sizes.
             #expect(devices.allSatisfy { $0 > 350 / count && $0 < 1_400 / count }, "\(devices)")
         }
     }

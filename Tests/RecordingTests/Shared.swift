@@ -1,6 +1,5 @@
 import Synchronization
 
-/// A number that closures of several tasks see.
 final class Shared: Sendable {
     private let storage: Atomic<Int>
 

@@ -22,7 +22,7 @@ import Testing
         whole.files = (0..<count).map { Document.Element(name: "\($0)\n🚶 \"/\\") }
         let pieces = StoredDocument(whole, list: "files", \.files)
         #expect(Array(pieces.joined()) == StoredJSON.document(whole))
-        // They are made anew each time.
+        // The pieces are made anew each time.
         #expect(Array(pieces.joined()) == StoredJSON.document(whole))
         #expect(pieces.map(\.count).max() ?? 0 < 60_000)
     }

@@ -2,7 +2,7 @@ import Messages
 import Recording
 import Testing
 
-/// Which streams of a session are recorded in some steps alone, or paused by themselves.
+/// Streams of a session that are recorded only in some steps, or paused individually.
 @Suite(.timeLimit(.minutes(5)))
 struct StreamChoiceTests {
     private let gyro = StreamName(device: "phone", stream: "gyro")
@@ -16,7 +16,7 @@ struct StreamChoiceTests {
         return record
     }
 
-    /// The steps of a session, one each second, in which samples of the stream are written.
+    /// The steps of a session, one per second, in which samples of the stream are written.
     private func recorded(
         _ steps: [String], from: String?, to: String?, beginning: String = "rest"
     ) throws -> [String] {
@@ -38,7 +38,7 @@ struct StreamChoiceTests {
         #expect(try recorded(steps, from: nil, to: "turn") == ["rest", "walk", "turn"])
         #expect(try recorded(steps, from: "rest", to: "walk") == ["rest", "walk", "rest"])
         #expect(try recorded(steps, from: "run", to: "turn") == [])
-        // A last step that does not come, or came before the first, ends nothing.
+        // A last step that never comes, or came before the first, ends nothing.
         #expect(try recorded(steps, from: "turn", to: "run") == ["turn", "back", "rest"])
         #expect(try recorded(steps, from: "back", to: "walk") == ["back", "rest"])
         #expect(try recorded([], from: "rest", to: "rest") == ["rest"])
@@ -52,7 +52,7 @@ struct StreamChoiceTests {
             try recorded(["walk", "turn", "walk", "rest"], from: "walk", to: "turn") == [
                 "walk", "turn", "walk", "rest",
             ])
-        // Moved to the step that it is in already.
+        // The session moves to the step that it is already in.
         #expect(try recorded(["walk", "walk", "rest"], from: "walk", to: "walk") == ["walk", "walk"])
     }
 

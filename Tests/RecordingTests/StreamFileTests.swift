@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct StreamFileTests {
-    /// The frames of a stream in order, each step in a block of its own, and how the stream stood after it.
+    /// The frames of a stream in order, each step in a block of its own, and the stream's state after each.
     private struct Course {
         let stream: ScriptedStream
         var blocks: [LogBlock] = []
@@ -26,7 +26,7 @@ struct StreamFileTests {
             states.append(stream.state)
         }
 
-        /// Two files, the second of which is being written.
+        /// A stream with two files, the second of which is being written.
         static func ofTwoFiles(_ kind: Int) throws -> Course {
             var course = try Course(kind)
             try course.step { $0.begin() }
@@ -43,7 +43,7 @@ struct StreamFileTests {
 
         var name: LogName { stream.name }
 
-        /// What is known of the stream when nothing but its name is stored.
+        /// The stream's record when only its name is stored.
         var log: SessionRecord.Log {
             SessionRecord.Log(name: name, device: "phone", stream: "gyro", fields: ["uptime", "x", "y"])
         }
@@ -54,7 +54,7 @@ struct StreamFileTests {
                 status: .running, startDate: try WallTime(iso8601: "2026-11-21T02:55:01.123456Z"))
         }
 
-        /// Continues with what is in the directory.
+        /// Resumes from the files in the directory.
         func resume(
             _ log: SessionRecord.Log? = nil, in directory: Directory, calls: FileCalls = .unsynced
         ) throws -> StreamFile {
@@ -71,7 +71,7 @@ struct StreamFileTests {
 
     // MARK: Writing
 
-    /// After every write the files are those that the frames say, so that they parse.
+    /// After every write, the files match the frames, so they parse.
     @Test(arguments: 0..<4)
     func filesAreValidAfterEveryWrite(kind: Int) throws {
         let course = try Course.ofTwoFiles(kind)
@@ -103,7 +103,7 @@ struct StreamFileTests {
         }
     }
 
-    /// However late it is written, and in whatever parts, the files are the same.
+    /// The files do not depend on when, or in which parts, they are written.
     @Test(arguments: 0..<4)
     func howOftenItIsWrittenDoesNotMatter(kind: Int) throws {
         let course = try Course.ofTwoFiles(kind)
@@ -117,7 +117,7 @@ struct StreamFileTests {
                 }
                 try file.write()
                 #expect(try files(directory) == course.stream.files(course.stream.state))
-                // The first of the two files was synced, with its entry, before it got its name.
+                // The first of the two files was synced before it got its name.
                 #expect(faults.count(of: .sync) == 1)
                 if pattern == 0 { #expect(faults.count(of: .write) == 4) }
             }
@@ -130,14 +130,14 @@ struct StreamFileTests {
             let file = StreamFile(course.name, in: directory, calls: .unsynced)
             for block in course.blocks { try file.apply(block) }
             try file.write()
-            // All that is about the first file, once more.
+            // All blocks of the first file, once more.
             for block in course.blocks[..<5] { try file.apply(block) }
             try file.write()
             #expect(try files(directory) == course.stream.files(course.stream.state))
         }
     }
 
-    /// A hole in the log must not go unnoticed into a file.
+    /// A hole in the log must not reach a file unnoticed.
     @Test func recordsThatDoNotFollowAreRefused() throws {
         let course = try Course.ofTwoFiles(0)
         for missing in [1, 2, 4, 5, 7] {
@@ -168,7 +168,7 @@ struct StreamFileTests {
 
     // MARK: Failures
 
-    /// A write that fails may be repeated later: the file has what it had.
+    /// A failed write may be repeated later: the file has its previous contents.
     @Test(arguments: 0..<4)
     func aWriteThatFailsIsRepeated(kind: Int) throws {
         let course = try Course.ofTwoFiles(kind)
@@ -207,7 +207,7 @@ struct StreamFileTests {
             let error = try #require(throws: RecordingError.self) { try handle.sync() }
             #expect(throws: error) { try file.noteSync(error) }
             #expect(file.beginSync() == nil)
-            // Whatever is asked of it afterwards.
+            // Regardless of later calls.
             try file.apply(course.blocks[1])
             #expect(throws: error) { try file.write() }
             #expect(throws: error) { try file.noteSync(nil) }
@@ -233,7 +233,7 @@ struct StreamFileTests {
             try file.write()
             try handle.sync()
             try file.noteSync(nil)
-            // The sync began before they were written, so it says nothing of them.
+            // The sync began before these were written, so it does not cover them.
             try #require(file.beginSync()).sync()
             try file.noteSync(nil)
             #expect(file.beginSync() == nil)
@@ -243,7 +243,7 @@ struct StreamFileTests {
         }
     }
 
-    /// The same if a file ends.
+    /// The same at the end of a file.
     @Test func aFileThatCanNotBeSyncedGetsNoName() throws {
         var course = try Course(0)
         try course.step { $0.begin() }
@@ -277,13 +277,13 @@ struct StreamFileTests {
         }
     }
 
-    /// Whether the hash of a file that is finished is that of what is on disk.
+    /// Checks that the hash of a finished file is that of its bytes on disk.
     private func expectWhole(_ sealed: [SealedFile], in directory: Directory) throws {
         let finished = try #require(sealed.first).certify(in: directory)
         #expect(try FinishedFile.measure(directory.path.appending(finished.name)) == (finished.bytes, finished.sha256))
     }
 
-    /// What is written is hashed as it is written, and never read again.
+    /// Bytes are hashed as they are written, and never read again.
     @Test(arguments: 0..<4)
     func allThatIsWrittenIsHashed(kind: Int) throws {
         let log = LogFixture()
@@ -299,7 +299,8 @@ struct StreamFileTests {
 
     // MARK: Recovery
 
-    /// Killed after any block was written and applied again: nobody sees a file become shorter, or change what it has.
+    /// Killed after the write of any block, with the blocks applied again: no reader sees a file become shorter or change earlier
+    /// bytes.
     @Test(arguments: 0..<4)
     func afterAKillNoFileBecomesShorter(kind: Int) throws {
         let course = try Course.ofTwoFiles(kind)
@@ -319,7 +320,7 @@ struct StreamFileTests {
         }
     }
 
-    /// The kernel may have taken a part of a write when the program was killed.
+    /// The kernel may have accepted part of a write when the program was killed.
     @Test(arguments: 0..<4)
     func afterAKillInAWriteRecordsStay(kind: Int) throws {
         let course = try Course.ofTwoFiles(kind)
@@ -342,7 +343,7 @@ struct StreamFileTests {
         }
     }
 
-    /// What a power cut may leave behind the durable place: nothing, any beginning, zeros, pages that were not written.
+    /// A power cut may leave nothing after the durable place, any beginning, zeros, or unwritten pages.
     @Test(arguments: 0..<4)
     func whatAPowerCutLeftIsWrittenAgain(kind: Int) throws {
         let course = try Course.ofTwoFiles(kind)
@@ -376,7 +377,7 @@ struct StreamFileTests {
         }
     }
 
-    /// The log may know less than the file, of frames that were lost with it: that goes.
+    /// The file may have frames that the log lost; they are removed.
     @Test func whatTheLogDoesNotKnowIsCut() throws {
         let course = try Course.ofTwoFiles(2)
         try withTemporaryDirectory { directory in
@@ -390,7 +391,7 @@ struct StreamFileTests {
         }
     }
 
-    /// A file that has its final name is complete, whether it is listed or not; its frames are passed over.
+    /// A file with its final name is complete, whether or not it is listed; its frames are skipped.
     @Test(arguments: 0..<4)
     func aFileThatHasItsNameIsTakenOver(kind: Int) throws {
         let course = try Course.ofTwoFiles(kind)
@@ -427,7 +428,7 @@ struct StreamFileTests {
         }
     }
 
-    /// Somebody removed the file while nobody was looking: it is begun again, and takes records.
+    /// The file was removed by someone else: it is begun again and accepts records.
     @Test func aFileThatWasRemovedIsBegunAgain() throws {
         var course = try Course(0)
         try course.step { $0.begin() }
@@ -439,7 +440,7 @@ struct StreamFileTests {
             let file = try course.resume(log, in: directory)
             try file.finishResuming()
             #expect(file.extent == nil)
-            // As the recorder does where recovery found none.
+            // As the recorder does if recovery found no file.
             try course.step { $0.begin() }
             try course.step { $0.add(2) }
             for block in course.blocks[2...] { try file.apply(block) }
@@ -448,7 +449,7 @@ struct StreamFileTests {
         }
     }
 
-    /// Whatever call of a recovery is the last one, it can be done again.
+    /// A recovery can be repeated, whichever of its calls was the last.
     @Test(arguments: 0..<4)
     func aRecoveryThatIsInterruptedIsRepeated(kind: Int) throws {
         let course = try Course.ofTwoFiles(kind)
@@ -487,7 +488,7 @@ struct StreamFileTests {
     }
 }
 
-/// Notes whenever a file becomes shorter.
+/// Counts how often a file becomes shorter.
 private final class GrowthWatch: Sendable {
     private let count = Shared(0)
 

@@ -9,7 +9,6 @@ func withTemporaryDirectory<Result>(_ body: (Directory) throws -> Result) throws
     try TestSupport.withTemporaryDirectory { path in try body(Directory(path)) }
 }
 
-/// The bytes of a file as text.
 func text(of path: FilePath) throws -> String {
     String(decoding: try Data(contentsOf: URL(filePath: path.string)), as: UTF8.self)
 }

@@ -10,7 +10,7 @@ struct UptimeClockTests {
     private let start: Int64 = 1_000 * Self.minute + 123
     private let startElapsed: Int64 = 5_000 * Self.minute + 456
 
-    /// Started; asleep after 3 minutes for 5, so that it wakes 8 minutes after the start.
+    /// A clock that started, then slept after 3 minutes for 5, so that it wakes 8 minutes after the start.
     private var slept: UptimeClock {
         var clock = UptimeClock(uptime: start, elapsed: startElapsed)
         let isWake = clock.note(uptime: start + 3 * minute, elapsed: startElapsed + 8 * minute)
@@ -18,7 +18,7 @@ struct UptimeClockTests {
         return clock
     }
 
-    /// The time from a start to an uptime, sleep included, as a session's times are made.
+    /// The time from a start to an uptime, sleep included, as sessions compute it.
     private func time(_ clock: UptimeClock, at uptime: Int64, since start: Int64) -> Int64 {
         uptime - clock.origin(at: uptime, start: start)
     }
@@ -41,7 +41,7 @@ struct UptimeClockTests {
         let isWake = clock.note(uptime: wake.uptime, elapsed: wake.elapsed)
         #expect(isWake)
         #expect(time(clock, at: wake.uptime + 10 * minute, since: start) == 27 * minute)
-        // What was before keeps its time.
+        // Earlier uptimes keep their time.
         #expect(time(clock, at: start + 5 * minute, since: start) == 10 * minute)
         #expect(time(clock, at: start + minute, since: start) == minute)
     }
@@ -71,7 +71,7 @@ struct UptimeClockTests {
     }
 
     @Test func anOriginTurnsUptimesIntoTimesSinceAnotherStart() {
-        // The session started half a minute before the clocks were read first.
+        // The session started half a minute before the first clock reading.
         let session = start - minute / 2
         for (uptime, sinceStart) in [(-1, -1), (1, 1), (3, 8), (5, 10)] as [(Int64, Int64)] {
             #expect(time(slept, at: start + uptime * minute, since: session) == sinceStart * minute + minute / 2)

@@ -12,7 +12,7 @@ struct WriteAheadLogTests {
         segmentLength: Int = 64 << 20, calls: FileCalls = .unsynced, _ body: (CommittedLog) throws -> Void
     ) throws {
         try withTemporaryDirectory { data in
-            // Its directory is made with the first block.
+            // The log's directory is created with the first block.
             let directory = Directory(data.path.appending("recordings").appending(".wal"))
             try body(CommittedLog(in: directory, segmentLength: segmentLength, calls: calls))
         }
@@ -36,7 +36,7 @@ struct WriteAheadLogTests {
         }
     }
 
-    /// One write for the header and one for the frames, one sync; the directory's entries when there is a new segment.
+    /// One write for the header, one for the frames, and one sync; a new segment also syncs the directory's entries.
     @Test func aBlockIsOneSync() throws {
         let faults = Faults()
         try withLog(segmentLength: 400, calls: faults.failing()) { log in
@@ -70,13 +70,13 @@ struct WriteAheadLogTests {
             #expect(try log.segments == segments)
             #expect(try log.files.remove(before: segments[2] + 5, current: log.appender.segment) == end - segments[2])
             #expect(try log.segments == Array(segments[2...]))
-            // The one that is being written stays.
+            // The segment being written stays.
             #expect(try log.files.remove(before: .max, current: log.appender.segment) == end - log.appender.segment)
             #expect(try log.segments == segments.suffix(log.appender.segment == end ? 0 : 1))
             try log.fill(3)
             #expect(try log.read(from: log.appender.segment).damage == nil)
 
-            // Unless the next block begins another.
+            // Unless the next block begins another segment.
             log.appender.beginSegment()
             #expect(try log.files.remove(before: .max, current: log.appender.segment) == 0)
             #expect(try log.segments == [])
@@ -103,12 +103,12 @@ struct WriteAheadLogTests {
 
     // MARK: Failures
 
-    /// Whichever call fails, the block is not in the log, nothing is tried again, and the log continues in another segment.
+    /// Whichever call fails, the block is not in the log, it is not retried, and the log continues in another segment.
     @Test(arguments: [Faults.Call.write, .sync, .syncAll], [false, true])
     func afterAFailureTheSegmentIsNotUsedAgain(call: Faults.Call, isCut: Bool) throws {
         let count = try Faults.each(call) { directory, calls in
             var calls = calls
-            // What can't be cut off either is left as it is: perhaps all of the block.
+            // If the bytes can't be truncated either, they stay: possibly the whole block.
             if !isCut { calls.resize = { _, _ throws(Errno) in throw .ioError } }
             let written = WrittenFiles()
             let log = CommittedLog(in: directory, segmentLength: 400, calls: written.watching(calls))
@@ -128,7 +128,7 @@ struct WriteAheadLogTests {
             #expect(written.syncs == 12 - (call == .write ? failures : 0))
             #expect(!written.wasClosedFileUsed)
             let read = try log.read()
-            // All of the last block may be there, and nothing says that it was not durable.
+            // The whole last block may be there, with nothing to show that it was not durable.
             if isCut || !hasLastFailed { #expect(read.frames == log.frames()) }
             #expect(read.frames.starts(with: log.frames()))
             #expect(read.damage == nil)
@@ -138,7 +138,7 @@ struct WriteAheadLogTests {
         #expect(count > (call == .syncAll ? 3 : 12))
     }
 
-    /// The first block of a segment, and those of a log that fails for good.
+    /// The first block of a segment, and the blocks of a log that failed permanently.
     @Test func aDiskThatTakesNothingIsNotAskedTwice() throws {
         try withLog(calls: Faults().failing(write: 1, after: 0, with: .noSpace)) { log in
             let number = log.appender.number(try SessionIdentifier("s1"))
@@ -170,7 +170,7 @@ struct WriteAheadLogTests {
                     var read = try log.read()
                     #expect(read.frames == log.frames())
                     #expect(read.damage == nil)
-                    // There is room again.
+                    // The disk has room again.
                     room.value = .max
                     try log.fill(2)
                     read = try log.read()
@@ -195,7 +195,7 @@ struct WriteAheadLogTests {
     }
 }
 
-/// Which files are synced and written to, by their descriptors' files.
+/// The files that are synced and written to, identified by their descriptors.
 private final class WrittenFiles: Sendable {
     private let used = Shared(0)
     private let closed = Shared(0)
@@ -205,7 +205,7 @@ private final class WrittenFiles: Sendable {
     var syncs: Int { used.value }
     var wasClosedFileUsed: Bool { misused.value > 0 }
 
-    /// Says that the file that was used last must not be used again.
+    /// Marks the last used file as one that must not be used again.
     func close() { closed.value = latest.value }
 
     private func note(_ descriptor: FileDescriptor) throws(Errno) {

@@ -4,7 +4,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Reading a log piece by piece while it is written, over all its segments.
+/// Reads a log piece by piece while it is written, across all its segments.
 @Suite(.timeLimit(.minutes(1)))
 struct LogCursorTests {
     private func block(_ appender: LogAppender, _ number: UInt8) -> LogBlock? {
@@ -22,7 +22,7 @@ struct LogCursorTests {
             var place = 0
             var end = 0
             for run in 0..<3 {
-                // Each run continues in a segment of its own.
+                // Each run continues in a new segment.
                 let log = WriteAheadLog(in: directory, synced: end)
                 let appender = LogAppender(log: "test", position: end, segmentLength: 512)
                 let cursor = LogCursor(in: directory, at: place)

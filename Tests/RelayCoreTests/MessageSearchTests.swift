@@ -4,10 +4,10 @@ import Testing
 
 @testable import RelayCore
 
-/// How samples are found in a stream of NATS.
+/// Searches for samples in a NATS stream.
 @Suite(.timeLimit(.minutes(1)))
 struct MessageSearchTests {
-    /// Messages of a subject among others: gaps between their numbers, and in their samples.
+    /// Messages of one subject among others, with gaps in their message numbers and in their samples.
     private static func messages(_ random: inout SplitMix) -> [ServedStream.Mark] {
         var marks: [ServedStream.Mark] = []
         var sequence: UInt64 = 1
@@ -54,7 +54,7 @@ struct MessageSearchTests {
     @Test func aReplayIsARangeWithoutHoles() {
         var replay = ReplayCollection(epoch: "e", from: 12, count: 20, maximumBytes: 1_000_000)
         #expect(added(message(10, 5), to: &replay))
-        // Cut anew, and had already.
+        // Cut differently, but already received.
         #expect(added(message(11, 3), to: &replay))
         #expect(added(message(13, 7), to: &replay))
         #expect(!added(message(25, 5), to: &replay))

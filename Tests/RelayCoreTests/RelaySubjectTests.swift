@@ -3,7 +3,7 @@ import Testing
 
 @testable import RelayCore
 
-/// How streams are named in NATS, and what a message of them says.
+/// The names of streams in NATS, and the headers of their messages.
 @Suite(.timeLimit(.minutes(1)))
 struct RelaySubjectTests {
     @Test(

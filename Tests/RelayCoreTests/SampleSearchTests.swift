@@ -4,28 +4,28 @@ import Testing
 
 @testable import RelayCore
 
-/// How a sample is found where replicas lack messages.
+/// Searches for a sample while replicas lack messages.
 @Suite(.timeLimit(.minutes(1)))
 struct SampleSearchTests {
     private typealias Search = SampleSearch<Void>
     private typealias Message = Search.Message
 
-    /// Messages of a stream on three servers. Each may lack the latest, also one that was the leader and does not know of the next one. If
-    /// they diverge, replicas lack some for good.
+    /// The messages of a stream on three servers. Each server may lack the latest, even a former leader that does not know of the
+    /// next one. If the servers diverge, replicas lack some messages permanently.
     private struct Servers {
         private let messages: [Message]
         private var replicas: [[Message]]
         private var random: SplitMix
         private let epoch: String
         private let isKnown: Bool
-        /// What is stored of the epoch.
+        /// The stored samples of the epoch.
         let samples: Set<Int>
         let last: Message
         let end: Int
 
         /// - Parameters:
-        ///   - epoch: what is searched.
-        ///   - isKnown: whether it is known where it stands, and how much of it is stored.
+        ///   - epoch: the epoch to search.
+        ///   - isKnown: whether its place is known, and how much of it is stored.
         init(seed: UInt64, _ epoch: String, isKnown: Bool, diverging: Bool) {
             random = SplitMix(seed: seed)
             (self.epoch, self.isKnown) = (epoch, isKnown)
@@ -40,10 +40,10 @@ struct SampleSearchTests {
                     marks.append(ServedStream.Mark(sequence: sequence, place: place))
                     from += count
                     if Int.random(in: 0..<8, using: &random) == 0 {
-                        // It is lost,
+                        // The next samples are lost,
                         from += 5
                     } else if count > 1, !diverging, Int.random(in: 0..<8, using: &random) == 0 {
-                        // or was overtaken by a longer one.
+                        // or a shorter message was overtaken by this longer one.
                         sequence += 1
                         let begin = BatchPlace(epoch: epoch, from: place.from, count: 1)
                         marks.append(ServedStream.Mark(sequence: sequence, place: begin))
@@ -62,7 +62,7 @@ struct SampleSearchTests {
             }
         }
 
-        /// - Parameter reach: which part of the messages a server has at least.
+        /// - Parameter reach: the part of the messages that every server has at least.
         mutating func answer(_ question: Search.Question, reach: Double) -> [Message] {
             func has(_ messages: [Message]) -> ArraySlice<Message> {
                 messages.prefix(Int(Double.random(in: reach...1, using: &random) * Double(messages.count)))
@@ -81,7 +81,7 @@ struct SampleSearchTests {
         mutating func search(for sample: Int, reach: Double) throws -> Search.Outcome {
             let request = SamplesReplay(device: "d", stream: "s", epoch: epoch, from: sample, count: 1)
             let place = messages.last { $0.mark.place.epoch == epoch }.map { 1...$0.mark.sequence }
-            // All of the runs before the last one is older than what is known.
+            // All runs before the last one are older than the known messages.
             let known = messages.first { $0.mark.place.epoch == "c" } ?? last
             var search = Search(
                 ReplayPlan(
@@ -92,7 +92,7 @@ struct SampleSearchTests {
         }
     }
 
-    /// - Returns: how many searches found a hole, and how many were told too little.
+    /// - Returns: the number of searches that found a hole, and of those that had too little information.
     private func search(
         _ seed: UInt64, _ epoch: String = "b", isKnown: Bool = true, reach: Double, diverging: Bool
     ) throws -> (holes: Int, unclear: Int) {
@@ -128,7 +128,7 @@ struct SampleSearchTests {
         #expect(holes > 10)
     }
 
-    /// What they lack is never taken for a hole, and holes are found nevertheless.
+    /// Messages missing from a replica are never mistaken for a hole, and real holes are still found.
     @Test(arguments: [("c", true), ("b", true), ("b", false), ("a", false)], [0.9, 0.5])
     func whatReplicasLackIsNoHole(of run: (epoch: String, isKnown: Bool), reach: Double) throws {
         var holes = 0

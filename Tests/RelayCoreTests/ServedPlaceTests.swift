@@ -2,7 +2,7 @@ import Testing
 
 @testable import RelayCore
 
-/// Up to where a relay published a stream, whatever became of its consumer.
+/// Up to where a relay published a stream, even if its consumer was lost or replaced.
 @Suite(.timeLimit(.minutes(1)))
 struct ServedPlaceTests {
     private func consumer(
@@ -22,7 +22,7 @@ struct ServedPlaceTests {
         #expect(place.missing == nil)
     }
 
-    /// It is published there.
+    /// The other relay has published it.
     @Test func whatAnotherRelayAcknowledgedIsNotMissing() {
         var place = ServedPlace()
         place.note(consumer(acknowledged: 10, given: 10))
@@ -43,7 +43,7 @@ struct ServedPlaceTests {
         #expect(place.missing == nil)
     }
 
-    /// Its numbers begin again, and may have passed the old ones by then.
+    /// The new stream's numbers start over, and may already have passed the old ones.
     @Test(arguments: [3, 500] as [UInt64])
     func aStreamThatWasMadeAnewIsPublishedFromItsFirstMessage(given: UInt64) {
         var place = ServedPlace()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayCore
 
-/// What a relay decides that serves.
+/// The decisions of a serving relay.
 @Suite(.timeLimit(.minutes(1)))
 struct ServingTests {
     private let name = StreamName(device: "d", stream: "s")
@@ -65,7 +65,7 @@ struct ServingTests {
         #expect(core.list(StreamsList(), at: Self.moment(2)).streams.first?.nextSequence == 10)
     }
 
-    /// Who has it drops it; who has not would miss it.
+    /// Receivers that have the samples drop them; others would miss them.
     @Test func whatComesAgainIsSentAgain() throws {
         core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
         #expect(takeSent() == [0])
@@ -77,7 +77,7 @@ struct ServingTests {
         #expect(core.streams[name]?.description.epoch == "e")
     }
 
-    /// A recorder that met the stream after that run would take it for one of its own.
+    /// A recorder that met the stream after that run would mistake it for one of its own runs.
     @Test func whatComesAgainOfAnEarlierRunIsNotSentAgain() throws {
         core.take([samples(0..<10, sequence: 2), samples(10..<20, sequence: 3)], at: Self.moment(0))
         core.take([samples(0..<10, sequence: 4, epoch: "f")], at: Self.moment(1))
@@ -89,7 +89,7 @@ struct ServingTests {
         #expect(takeSent().isEmpty)
     }
 
-    /// Its numbers begin again.
+    /// The new stream's numbers start over.
     @Test func aStreamOfNATSThatIsMadeAnewIsServedFromItsFirstMessage() throws {
         core.noteStream(madeAt: 1)
         core.take([try description(sequence: 500), samples(0..<10, sequence: 501)], at: Self.moment(0))
@@ -104,7 +104,7 @@ struct ServingTests {
         let described = try #require(takeDescriptions().last)
         #expect(described.epoch == "f" && described.nextSequence == 20)
         #expect(try plan("f", 15).place == 2...3)
-        // What was in the stream that was deleted is not looked for by its numbers.
+        // The deleted stream's messages are not searched by their numbers.
         #expect(try plan("e", 5).place == nil)
         #expect(try plan("e", 5).knownEnd == 5)
     }
@@ -116,7 +116,7 @@ struct ServingTests {
             at: Self.moment(0))
         core.finishKnowing()
         core.noteStream(madeAt: 2)
-        // It is described as it was until something comes of it.
+        // The stream keeps its description until new samples arrive.
         core.wake(at: Self.moment(1))
         #expect(takeDescriptions().map(\.nextSequence) == [60])
         #expect(try plan("e", 55).knownLast == 0)
@@ -142,7 +142,7 @@ struct ServingTests {
         #expect(takeSent().isEmpty)
     }
 
-    /// What health says under a key, after a look at everything.
+    /// Health's warning under a key, after a check of everything.
     private func warning(_ key: String, at seconds: Double) -> String? {
         _ = core.takeEffects()
         core.wake(at: Self.moment(seconds))
@@ -154,7 +154,7 @@ struct ServingTests {
     @Test func thatTwoSitesHaveAStreamIsSaidAsLongAsBothDo() throws {
         core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
         for hour in 0..<3 {
-            // The one that is served goes on.
+            // The stream that is served continues.
             core.take(
                 [samples(0..<10, sequence: UInt64(10 + hour), storedAfter: Int64(hour) * 3_600)],
                 at: Self.moment(3_600 * Double(hour)))
@@ -194,14 +194,14 @@ struct ServingTests {
         #expect(core.streams.isEmpty)
     }
 
-    /// A relay at a site sends again what it may have sent before it was started: an old failure is none now.
+    /// A restarted relay at a site may repeat earlier descriptions: an old failure must not count as a new one.
     @Test func aDescriptionThatIsOlderThanWhatIsKnownIsIgnored() throws {
         func state() -> StreamDescription.State? { core.streams[name]?.description.state }
         core.take([try description(sequence: 1, number: 5, publishedAt: 1_005)], at: Self.moment(5))
         core.take(
             [try description(sequence: 2, state: .failed, number: 3, publishedAt: 1_003)], at: Self.moment(6))
         #expect(state() == .running)
-        // A program that starts anew counts from 0, and a clock may be set back.
+        // A restarted program counts from 0, and a clock may be set back.
         core.take(
             [try description(sequence: 3, state: .failed, number: 0, publishedAt: 1_007)], at: Self.moment(7))
         #expect(state() == .failed)
@@ -240,7 +240,7 @@ struct ServingTests {
         #expect(takeDescriptions().count == 1)
     }
 
-    /// Recorders that lag take a refusal for the loss of the samples.
+    /// Recorders that lag behind treat a refusal as a loss of the samples.
     @Test func theSamplesOfAStreamThatIsOverAreReplayedForAnHour() throws {
         core.finishKnowing()
         core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
@@ -268,7 +268,7 @@ struct ServingTests {
                     try description(sequence: 3, over: true, next: 10),
                 ], at: Self.moment(0))
             core.take([try description(sequence: 4, epoch: "f", site: site)], at: Self.moment(1))
-            // It is the next run that is described, before any of its samples.
+            // The next run is described before any of its samples.
             let begun = try #require(core.list(StreamsList(), at: Self.moment(1)).streams.first)
             #expect(begun.epoch == "f" && begun.nextSequence == 0 && begun.over == nil)
             core.take([samples(0..<5, sequence: 5, epoch: "f", site: site)], at: Self.moment(1))
@@ -316,7 +316,7 @@ struct ServingTests {
         try core.plan(SamplesReplay.Range(SamplesReplay(device: "d", stream: "s", epoch: epoch, from: from, count: 10)))
     }
 
-    /// A replica that lacks what arrived here of an earlier run is behind, however many messages came since then.
+    /// A replica that lacks published messages of an earlier run lags behind, however many messages came since.
     @Test func howFarEachRunCameIsKnown() throws {
         core.know(
             try description(sequence: 1), last: samples(0..<10, sequence: 2), publishedUpTo: 2, at: Self.moment(0))
@@ -349,7 +349,7 @@ struct ServingTests {
         }
     }
 
-    /// A recorder takes any other refusal for the loss of the samples.
+    /// A recorder would treat any other refusal as a loss of the samples.
     @Test func nothingIsRefusedBeforeTheServersSaidWhatTheyHave() throws {
         #expect(refusal("e", 10)?.data?.reason == RequestError.Reason.busy.word)
         #expect(refusal("e", 10)?.data?.retryAfter != nil)
@@ -372,7 +372,7 @@ struct ServingTests {
         #expect(refusal("e", 10) == nil)
     }
 
-    /// After a start: it may not be stored yet.
+    /// After a start, the description may not be stored yet.
     @Test func aStreamWhoseDescriptionTheServersLackIsNotUnknown() throws {
         core.knowUndescribed(name)
         core.finishKnowing()
@@ -381,7 +381,7 @@ struct ServingTests {
         #expect(refusal("e", 10) == nil)
     }
 
-    /// A publisher that started anew while nothing was published here: recorders put runs in the order in which they hear of them.
+    /// A publisher restarted while nothing was published here: recorders order runs by when they first hear of them.
     @Test func aRunIsNotDescribedBeforeThoseThatStillCome() throws {
         core.know(
             try description(sequence: 7, epoch: "later"), last: samples(0..<10, sequence: 8, epoch: "later"),
@@ -393,7 +393,7 @@ struct ServingTests {
         #expect(takeDescriptions().isEmpty)
         #expect(refusal("e", 0)?.data?.reason == RequestError.Reason.busy.word)
         core.take([try description(sequence: 7, epoch: "later")], at: Self.moment(2))
-        // What came of the run before it can still be requested.
+        // Samples of the previous run can still be requested.
         #expect(takeDescriptions().map(\.epoch) == ["e"])
         #expect(refusal("e", 10) == nil)
         core.take([samples(0..<10, sequence: 8, epoch: "later")], at: Self.moment(2))
@@ -401,7 +401,7 @@ struct ServingTests {
         #expect(takeDescriptions().map(\.epoch) == ["later"])
     }
 
-    /// A description that comes again and again says nothing of what was published before it.
+    /// A repeated description does not show what was published before it.
     @Test func aStreamIsNotDescribedBeforeItIsKnownHowFarItWasPublished() throws {
         core.know(
             try description(sequence: 7), last: samples(50..<60, sequence: 8), publishedUpTo: 4, at: Self.moment(0))

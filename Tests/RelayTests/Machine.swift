@@ -5,16 +5,16 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// A machine that may run the recorder: its data directory, its endpoints, and `relay lead` on it.
+/// A machine that may run the recorder: its data directory, its endpoints and its `relay lead`.
 struct Machine: Sendable {
     let name: String
     let data: FilePath
     let recorder: ProgramReady
-    /// Asks its recorder.
+    /// Sends requests to its recorder.
     let client: RequestClient
-    /// Where its `relay lead` serves metrics.
+    /// The metrics port of its `relay lead`.
     let metricsPort: UInt16
-    /// Asks its `relay lead`.
+    /// Sends requests to its `relay lead`.
     let lead: RequestClient
     private let leadReply: String
 
@@ -28,7 +28,7 @@ struct Machine: Sendable {
         lead = try RequestClient(context: context, thread: thread, endpoint: leadReply)
     }
 
-    /// Runs `relay lead` as long as a closure does.
+    /// Runs `relay lead` while a closure runs.
     func lead<Result: Sendable>(
         servers: [String], patience: String, subscribe: String, _ body: (ProgramUnderTest) async throws -> Result
     ) async throws -> Result {
@@ -44,7 +44,7 @@ struct Machine: Sendable {
             ], in: data.removingLastComponent(), body)
     }
 
-    /// What its `relay lead` serves.
+    /// The metrics page of its `relay lead`.
     func metrics() async throws -> String {
         let answer = try await WebClient.answer("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", port: metricsPort)
         guard let answer else { throw TestFailure("\(name) serves no metrics") }

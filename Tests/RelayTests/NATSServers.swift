@@ -4,13 +4,12 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Real NATS servers: Scripts/setup-nats gets them.
+/// Real NATS servers, installed by Scripts/setup-nats.
 struct NATSServers: Sendable {
-    /// Which server runs.
     enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-        /// Debian's, 2.9.10.
+        /// Debian's version, 2.9.10.
         case debian = "nats-server-debian"
-        /// 2.15.1.
+        /// Version 2.15.1.
         case current = "nats-server"
 
         var testDescription: String { rawValue }
@@ -19,21 +18,21 @@ struct NATSServers: Sendable {
     }
 
     private static let tools = FilePath(#filePath).removingLastComponent().appending("../../.build-nats")
-    /// A Python that has nats-py.
+    /// A Python with nats-py.
     static let python = tools.appending("nats-python")
 
     static let areInstalled =
         Kind.allCases.allSatisfy(\.isInstalled) && FileManager.default.isExecutableFile(atPath: python.string)
-    /// Why a test did not run.
+    /// Why a test was skipped.
     static let areMissing: Comment = "relay is NOT tested here with real servers: make nats gets them"
 
     let servers: [RevivedProgram]
-    /// Where clients reach them.
+    /// The addresses for clients.
     let addresses: [String]
     private let directory: FilePath
 
-    /// Servers on free ports, one alone or a cluster, which keep their files in a directory.
-    /// - Parameter security: what else is in their configuration: who may do what. With TLS, as `tls` says.
+    /// Runs one server or a cluster on free ports, with its files in a directory.
+    /// - Parameter security: further configuration for users and permissions. TLS is configured as in `tls`.
     init(
         _ kind: Kind, count: Int, security: String = "", isEncrypted: Bool = false, in directory: FilePath
     ) throws {
@@ -44,7 +43,7 @@ struct NATSServers: Sendable {
         ) { executable, _ in (executable, []) }
     }
 
-    /// A cluster whose servers have the first hosts of a network.
+    /// A cluster on the first hosts of a network.
     init(_ kind: Kind, count: Int, on network: Network, in directory: FilePath) throws {
         func ends(_ port: Int) -> [String] { (1...count).map { "\(network.address($0)):\(port)" } }
         try self.init(kind, at: ends(4222), routes: ends(6222), in: directory) { executable, index in
@@ -53,7 +52,7 @@ struct NATSServers: Sendable {
         }
     }
 
-    /// - Parameter command: what starts a server, by its executable and its index: an executable, and its first arguments.
+    /// - Parameter command: the executable that starts a server, and its first arguments, from the server's executable and index.
     private init(
         _ kind: Kind, at ends: [String], routes: [String], scheme: String = "nats", security: String = "",
         in directory: FilePath,
@@ -86,15 +85,15 @@ struct NATSServers: Sendable {
         }
     }
 
-    /// Where a server keeps its files.
+    /// The directory of a server's files.
     func storage(of index: Int) -> FilePath { directory.appending("n\(index)") }
 
-    /// The options of a relay that name them.
+    /// A relay's options that name the servers.
     func options(_ name: String) -> [String] { addresses.flatMap { ["--\(name)", $0] } }
 }
 
 extension NATSConnection {
-    /// Makes the stream that relays use, as soon as there is a server.
+    /// Makes the stream that relays use, as soon as a server is available.
     func makeStream(within limit: Duration, replicas: Int = 1) async throws {
         let settings = NATSStreamSettings(
             name: "holdfast", subjects: ["holdfast.>"], replicas: replicas, maximumBytes: nil, maximumAge: nil,

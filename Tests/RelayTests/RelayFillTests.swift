@@ -6,12 +6,13 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The end of a publisher's run that a recorder did not hear, and real NATS servers keep.
+/// The end of a publisher's run that a recorder missed, and that real NATS servers keep.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct RelayFillTests {
     private static let limit = Duration.seconds(120)
 
-    /// A recorder that comes back requests it. If it does not hear the relay before the session is stopped, it is filled in.
+    /// A recorder that comes back requests the end of the run. If it does not hear the relay before the session is stopped, the
+    /// end is filled in.
     @Test(arguments: NATSServers.Kind.allCases, [([], false), ([], true), (["--packed"], true)])
     func theEndOfARunThatWasNotHeardIsHad(
         kind: NATSServers.Kind, by way: (options: [String], isFilledIn: Bool)
@@ -48,7 +49,7 @@ struct RelayFillTests {
                 try await eventually("a session", within: Self.limit) {
                     (try? await recordings.send(request, timeout: .seconds(60)))?.status == "running"
                 }
-                // What came in the last moments before the kill is not durable, and is missing too.
+                // The last samples before the kill are not durable, and are missing too.
                 try await recorded(400)
                 try await recorder.hold()
                 let former = try #require(try await served())
@@ -67,9 +68,9 @@ struct RelayFillTests {
                 if way.isFilledIn { try await server.release() }
                 try await eventually("the stream at the centre", within: Self.limit) { try await served() != nil }
                 let stream = try #require(result.report.streams.first)
-                // All of another run might have been published meanwhile.
+                // The gap's length is unknown: another complete run might have been published meanwhile.
                 #expect(stream.gaps.map(\.epoch) == [former.epoch] && stream.gaps.map(\.count) == [0], "\(stream.gaps)")
-                // All that the servers have of the run, from where the session began.
+                // All samples of the run that the servers have, from the session's start.
                 let span = try #require(stream.epochs?.first)
                 var kept = 0
                 while true {
@@ -93,7 +94,7 @@ struct RelayFillTests {
                     }
                 }
                 let filled = try await run(["fill", result.directory, "--from", ends[5]])
-                // More may come from its site: the servers have nothing of it that is later.
+                // The site may still send more: the servers have nothing later of this run.
                 #expect(filled.end == .exited(3), "\(filled)")
                 let verified = try await run(["verify", result.directory])
                 #expect(verified.end == .exited(3), "\(verified)")

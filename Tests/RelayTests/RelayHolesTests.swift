@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What a relay says of samples that its servers do not have, or do not give.
+/// A relay's answers about samples that its servers lack or do not return.
 @Suite(.timeLimit(.minutes(4)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct RelayHolesTests {
     private static let limit = Duration.seconds(100)
@@ -35,12 +35,13 @@ struct RelayHolesTests {
         ])
     }
 
-    /// Stores what the servers have: samples 0 to 9 and 20 to 29, and a message of somebody else between them, behind the samples
-    /// 0 to 9 of each of these earlier runs.
+    /// Stores messages on the servers: samples 0 to 9 and 20 to 29 with an unrelated message between them, after the samples 0 to
+    /// 9 of each of these earlier runs.
     private static func store(at servers: NATSServers, behind runs: [String]) async throws {
         let connection = try NATSConnection(NATSSettings(servers: servers.addresses, name: "test"))
         try await connection.makeStream(within: limit)
-        // Again until it is there, one after the other: a server that is busy may refuse one, and the next would stand before it.
+        // Repeats each message until it is stored, in succession: a busy server may refuse one, and the next would be stored
+        // before it.
         func store(
             _ data: [UInt8], to subject: String, _ identifier: String, headers: [(name: String, value: String)] = []
         ) async throws {
@@ -59,7 +60,7 @@ struct RelayHolesTests {
         try await store(samples(20..<30), "last")
     }
 
-    /// A relay that serves what was stored, and what asks it.
+    /// A relay that serves the stored messages, and a client of it.
     private static func withRelay(
         _ servers: NATSServers, in directory: FilePath, behind runs: [String] = [],
         _ body: (RequestClient) async throws -> Void
@@ -102,7 +103,7 @@ struct RelayHolesTests {
         }
     }
 
-    /// The relay was started after they were over, and recorders take a refusal for a loss.
+    /// The relay was started after these runs were over, and recorders treat a refusal as a loss.
     @Test(arguments: NATSServers.Kind.allCases)
     func runsFromBeforeTheRelayWasStartedAreFound(kind: NATSServers.Kind) async throws {
         try await withTemporaryDirectory { directory in
@@ -118,7 +119,7 @@ struct RelayHolesTests {
         }
     }
 
-    /// Recorders give samples up that they ask for in vain for 10 s. libnats keeps its lock while it tries to connect.
+    /// Recorders give up samples after 10 s of unanswered requests. libnats holds its lock while it tries to connect.
     @Test func whileServersHangEachRequestIsAnsweredBeforeRecordersLosePatience() async throws {
         try await withTemporaryDirectory { directory in
             let servers = try NATSServers(.current, count: 3, in: directory)
@@ -136,10 +137,10 @@ struct RelayHolesTests {
                         #expect(error.data?.reason == RequestError.Reason.busy.word)
                         (refusals, unanswered) = (refusals + 1, 0)
                     } catch let error as ZeroMQError where error.code == .timedOut {
-                        // A busy machine may make one late, for which recorders wait longer the next time.
+                        // On a busy machine one answer may be late, and recorders wait longer the next time.
                         unanswered += 1
                     }
-                    // As often as many recorders ask.
+                    // As often as many recorders would ask.
                     try await Task.sleep(for: .milliseconds(100))
                 }
                 #expect(refusals > 0)

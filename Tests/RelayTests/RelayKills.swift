@@ -1,10 +1,11 @@
 import FoundationEssentials
 
-/// How much is killed: HOLDFAST_RELAY_ROUNDS=200 kills more, HOLDFAST_RELAY_SEED repeats a run's choices, HOLDFAST_RELAY_STREAMS says how
-/// many streams each of two sites has, HOLDFAST_RELAY_SERVERS=nats-server-debian takes Debian's servers for the two sites.
+/// How much is killed: HOLDFAST_RELAY_ROUNDS=200 kills more, HOLDFAST_RELAY_SEED repeats a run's choices, HOLDFAST_RELAY_STREAMS
+/// is the number of streams at each of the two sites, HOLDFAST_RELAY_SERVERS=nats-server-debian uses Debian's servers for the two
+/// sites.
 enum RelayKills {
     static let rounds = setting("ROUNDS") ?? 4
-    /// Of each site.
+    /// Streams of each site.
     static let streams = setting("STREAMS") ?? 100
     /// Seconds for which samples wait for servers.
     static let backlog = setting("BACKLOG")

@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Others who read what a relay stored, as docs/relay.md says.
+/// Independent programs read what a relay stored, as described in docs/relay.md.
 @Suite(.timeLimit(.minutes(4)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct RelayReaderTests {
-    /// The page's Python, as it stands there.
+    /// The Python program of that page, verbatim.
     private static func program() throws -> String {
         let page = FilePath(#filePath).removingLastComponent().appending("../../docs/relay.md")
         let text = try String(contentsOfFile: page.string, encoding: .utf8)

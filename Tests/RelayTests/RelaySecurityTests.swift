@@ -7,15 +7,15 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Relays and real servers with TLS and users, each of whom may do what docs/relay.md says.
+/// Relays and real servers with TLS and users, whose permissions are those of docs/relay.md.
 @Suite(.timeLimit(.minutes(4)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct RelaySecurityTests {
     private static let limit = Duration.seconds(100)
-    /// The example of NATS' documentation: a user, and the seed that proves it.
+    /// The example from NATS' documentation: a user, and the seed that proves its identity.
     private static let nkey = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
     private static let seed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY"
 
-    /// A server with the users of the page, and the files that relays need.
+    /// A server with the users of docs/relay.md, and the files that relays need.
     private struct World: Sendable {
         let directory: FilePath
         let servers: NATSServers
@@ -40,7 +40,7 @@ struct RelaySecurityTests {
             servers = try NATSServers(kind, count: 1, security: security, isEncrypted: true, in: directory)
         }
 
-        /// Makes the stream, which users of sites can't.
+        /// Makes the stream, which a site's user is not permitted to do.
         func makeStream() async throws {
             var settings = NATSSettings(servers: servers.addresses, name: "test")
             (settings.user, settings.password) = ("boss", "boss")
@@ -62,7 +62,7 @@ struct RelaySecurityTests {
         }
     }
 
-    /// - Returns: the files of a certificate, which is its own authority, and of its key.
+    /// - Returns: the files of a self-signed certificate and of its key.
     private static func makeCertificate(in directory: FilePath) async throws -> (certificate: String, key: String) {
         let (certificate, key) = (directory.appending("ca.pem").string, directory.appending("key.pem").string)
         try await Tool.output(
@@ -74,7 +74,7 @@ struct RelaySecurityTests {
         return (certificate, key)
     }
 
-    /// A relay, and what asks it.
+    /// A relay, and a client of it.
     private typealias Relay = (program: RevivedProgram, client: RequestClient)
 
     private static func relay(_ name: String, _ arguments: [String], in directory: FilePath) throws -> Relay {
@@ -88,7 +88,7 @@ struct RelaySecurityTests {
         try await client.send(StreamsList(), timeout: .seconds(60)).streams
     }
 
-    /// Waits until a program's health says something.
+    /// Waits until a program's health contains a text.
     private static func hears(_ text: String, from client: RequestClient) async throws {
         var reasons: [String] = []
         do {
@@ -119,7 +119,8 @@ struct RelaySecurityTests {
             try await RevivedProgram.run(world.servers.servers + [publisher]) {
                 try await world.makeStream()
                 try await RevivedProgram.run([centre.program, stranger.program, guesser.program, doubter.program]) {
-                    // Of another site, to which servers do not answer; with a wrong password; without trust in the server's certificate.
+                    // A relay with another site's user, which servers do not answer; with a wrong password; without trust in the
+                    // server's certificate.
                     try await Self.hears("Timeout", from: stranger.client)
                     try await Self.hears("Authorization Violation", from: guesser.client)
                     try await Self.hears("self-signed certificate", from: doubter.client)
@@ -135,10 +136,10 @@ struct RelaySecurityTests {
         }
     }
 
-    /// Runs a publisher, a relay at a site and one at the centre, until samples have come.
+    /// Runs a publisher, a relay at a site and one at the centre, until samples arrive.
     /// - Parameters:
-    ///   - options: how both relays prove who they are.
-    ///   - stranger: how one does that proves nothing.
+    ///   - options: how both relays authenticate.
+    ///   - stranger: the options of a relay that cannot authenticate.
     private static func carry(
         over servers: NATSServers, _ options: [String], refusing stranger: [String] = [],
         makingStream settings: NATSSettings, in directory: FilePath
@@ -156,12 +157,13 @@ struct RelaySecurityTests {
                 try await eventually("samples at the centre", within: limit) {
                     try await streams(at: centre.client).contains { $0.nextSequence > 100 }
                 }
-                try await hears("nothing comes from the NATS servers", from: stranger.client)
+                try await hears("nothing arrives from the NATS servers", from: stranger.client)
             }
         }
     }
 
-    /// A server may refuse a relay for a while, such as before its users are put right. libnats gives the connection up then.
+    /// A server may refuse a relay for a while, such as before its users are configured correctly. libnats then gives the
+    /// connection up.
     @Test func aRelayThatIsRefusedComesBack() async throws {
         try await withTemporaryDirectory { directory in
             let secret = directory.appending("secret").string
@@ -218,7 +220,7 @@ struct RelaySecurityTests {
         }
     }
 
-    /// The server lets in whoever has a certificate that it trusts.
+    /// The server accepts any client with a certificate that it trusts.
     @Test(arguments: NATSServers.Kind.allCases)
     func certificatesProveWhoRelaysAre(kind: NATSServers.Kind) async throws {
         try await withTemporaryDirectory { directory in

@@ -6,11 +6,11 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Sessions whose samples come through real NATS servers, with everything on the way killed again and again.
+/// Sessions whose samples come through real NATS servers, while every program on the way is killed again and again.
 @Suite(
     .timeLimit(.minutes(RelayKills.minutes)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct RelaySessionTests {
-    /// Samples of each of two streams; their values are their numbers.
+    /// Samples of each of two streams; a sample's value is its number.
     private static let samples = 1_000 + 100 * max(5, RelayKills.rounds)
 
     private static let rate = 100
@@ -23,7 +23,7 @@ struct RelaySessionTests {
         let sender: RevivedProgram
         let server: RevivedProgram
         let recorder: RevivedProgram
-        /// Ask the publisher, the relay that serves, and the recorder.
+        /// Clients of the publisher, the serving relay and the recorder.
         let atSite: RequestClient
         let atCentre: RequestClient
         let recordings: RequestClient
@@ -63,7 +63,7 @@ struct RelaySessionTests {
             recordings = try RequestClient(context: context, thread: thread, endpoint: ends[7])
         }
 
-        /// Runs everything as long as a closure does, with a session that has begun.
+        /// Runs everything while a closure runs, with a session that has begun.
         func run(_ body: () async throws -> Void) async throws {
             try await RevivedProgram.run(servers.servers + [publisher, sender, server, recorder]) {
                 try await eventually("the streams at the centre", within: RelaySessionTests.limit) {
@@ -81,12 +81,12 @@ struct RelaySessionTests {
             }
         }
 
-        /// Waits until each stream of the session has at least so many samples.
+        /// Waits until each stream of the session has at least this many samples.
         func recorded(_ samples: Int) async throws {
             var last: RecordingState?
             do {
                 try await eventually("\(samples) samples", within: RelaySessionTests.limit) {
-                    // A recorder that starts again knows its session a moment later.
+                    // A restarted recorder knows its session a moment later.
                     last = try? await recordings.send(RecordingStatus(session: "far"), timeout: .seconds(60))
                     let logs = last?.logs ?? []
                     return logs.count == 2 && logs.allSatisfy { $0.samples >= samples }
@@ -96,7 +96,7 @@ struct RelaySessionTests {
             }
         }
 
-        /// Waits until the centre has at least so many samples of each stream.
+        /// Waits until the centre has at least this many samples of each stream.
         func served(_ samples: Int) async throws {
             try await eventually("\(samples) samples at the centre", within: RelaySessionTests.limit) {
                 try await atCentre.send(StreamsList(), timeout: .seconds(60)).streams
@@ -104,7 +104,7 @@ struct RelaySessionTests {
             }
         }
 
-        /// Waits until the session has everything, ends it, and looks at every sample.
+        /// Waits until the session has all samples, ends it, and checks every sample.
         func finish() async throws {
             try await recorded(RelaySessionTests.samples)
             let result = try await recordings.send(RecordingStop(session: "far"), timeout: .seconds(60))
@@ -140,7 +140,7 @@ struct RelaySessionTests {
                 async let hang: Void = line.servers.servers[0].freeze(for: .seconds(12))
                 try await line.recorder.release()
                 try await hang
-                // What is sampled while the server is away waits on the disk, also of a relay that is killed meanwhile.
+                // Samples wait on the disk while the server is away, even if the relay is killed meanwhile.
                 try await line.servers.servers[0].hold()
                 try await line.sender.kill()
                 try await line.servers.servers[0].release()
@@ -157,7 +157,7 @@ struct RelaySessionTests {
                 var random = SplitMix(seed: UInt64(RelayKills.seed))
                 for round in 0..<RelayKills.rounds {
                     try await line.recorded(min(Self.samples, 100 * (round + 1)))
-                    // A server each second time: one of three leads the stream.
+                    // A server every second time: one of the three leads the stream.
                     let victims =
                         round.isMultiple(of: 2) ? line.servers.servers : [line.sender, line.server, line.recorder]
                     try await victims[Int.random(in: 0..<3, using: &random)].kill()

@@ -9,15 +9,15 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// How fast a session catches up through three servers, beside plain loops that send the same through the same servers: each batch in a
-/// message of its own, as a loop does that sends what it hears; and the messages that the relay made of batches.
+/// How fast a session catches up through three servers, compared with plain loops through the same servers. One loop sends each
+/// batch in its own message, as a simple program would; the other sends the messages that the relay made of batches.
 @Suite(
     .serialized, .timeLimit(.minutes(30)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing),
     .enabled(if: RelayKills.backlog != nil, "HOLDFAST_RELAY_BACKLOG=60 measures with a minute's samples"))
 struct RelayThroughputTests {
     private static let limit = Duration.seconds(600)
     private static let devices = (0..<RelayKills.streams).map { "device-\($0)" }
-    /// Messages of the plain loop that are under way.
+    /// The plain loop's messages in flight.
     private static let underWay = 4_096
 
     @Test func aBacklogIsRecordedAndComparedWithAPlainLoop() async throws {
@@ -60,7 +60,7 @@ struct RelayThroughputTests {
                 let copies = try NATSConsumer(
                     "copies", of: "holdfast", filter: "holdfast.>", headers: RelayedMessage.Header.all, connection)
 
-                // A majority is away: what is sampled meanwhile waits on the site's disk.
+                // A majority is away: samples meanwhile wait on the site's disk.
                 try await servers.servers[0].hold()
                 try await servers.servers[1].hold()
                 try await Task.sleep(for: backlog)
@@ -73,7 +73,7 @@ struct RelayThroughputTests {
                 let before = try await recorded()
                 var began = ContinuousClock.now
                 try await eventually("the first samples", within: Self.limit) {
-                    // From the moment before the first ones come: the servers elect a leader until then.
+                    // From just before the first samples arrive: until then the servers elect a leader.
                     let (now, count) = (ContinuousClock.now, try await recorded())
                     if count == before { began = now }
                     return count > before
@@ -109,7 +109,7 @@ struct RelayThroughputTests {
         }
     }
 
-    /// Records live samples, without a backlog, and prints how long they take from publication to the disk.
+    /// Records live samples, without a backlog, and prints the time from publication to the disk.
     private static func printLatency(of recordings: RequestClient) async throws {
         _ = try await recordings.send(RecordingStart(session: "live", streams: ["*"]), timeout: .seconds(60))
         try await Task.sleep(for: .seconds(20))
@@ -145,7 +145,7 @@ struct RelayThroughputTests {
         return ContinuousClock.now - began
     }
 
-    /// Reads on a thread of its own, as its calls wait.
+    /// Reads on its own thread, because its calls block.
     private actor OwnReader {
         private let thread: SocketThread
         private let consumer: NATSConsumer

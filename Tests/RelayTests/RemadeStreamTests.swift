@@ -7,7 +7,7 @@ import ZeroMQ
 
 @testable import NATS
 
-/// Sessions while the stream of real NATS servers is deleted, and a relay makes it anew.
+/// Sessions during which the stream on real NATS servers is deleted and a relay makes it again.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct RemadeStreamTests {
     private static let limit = Duration.seconds(120)
@@ -18,7 +18,7 @@ struct RemadeStreamTests {
         let servers: NATSServers
         let server: RevivedProgram
         let programs: [RevivedProgram]
-        /// Ask the publisher, the relay that serves, and the recorder.
+        /// Clients of the publisher, the serving relay and the recorder.
         let atSite: RequestClient
         let atCentre: RequestClient
         let recordings: RequestClient
@@ -48,7 +48,7 @@ struct RemadeStreamTests {
             recordings = try RequestClient(context: context, thread: thread, endpoint: ends[7])
         }
 
-        /// What the centre says of the stream.
+        /// The centre's description of the stream.
         func served() async throws -> StreamDescription? {
             try await atCentre.send(StreamsList(), timeout: .seconds(60)).streams.first
         }
@@ -64,8 +64,8 @@ struct RemadeStreamTests {
             }
         }
 
-        /// Samples until there are so many at the site, and waits until the session has all of them.
-        /// - Returns: how many there are.
+        /// Publishes samples until the site has this many, and waits until the session has all of them.
+        /// - Returns: their number.
         func sample(_ count: Int) async throws -> Int {
             _ = try await atSite.send(StreamsStart(stream: RemadeStreamTests.name), timeout: .seconds(60))
             try await eventually("\(count) samples at the site", within: RemadeStreamTests.limit) {
@@ -89,8 +89,8 @@ struct RemadeStreamTests {
         }
     }
 
-    /// What is sampled while there is no stream waits at the site, and is published at the centre also if it was stored before the relay
-    /// there made its consumer anew.
+    /// Samples taken while there is no stream wait at the site. The centre publishes them even if they were stored before its
+    /// relay made its consumer again.
     @Test(arguments: NATSServers.Kind.allCases, [false, true])
     func everythingArrivesThroughAStreamThatIsMadeAnew(kind: NATSServers.Kind, whileTheCentreHangs: Bool) async throws {
         try await withTemporaryDirectory { directory in
@@ -108,7 +108,7 @@ struct RemadeStreamTests {
                 let result = try await line.recordings.send(RecordingStop(session: "far"), timeout: .seconds(60))
                 let stream = try #require(result.report.streams.first)
                 #expect(stream.gaps.isEmpty && stream.received == end, "\(stream)")
-                // Their description is that of the last message.
+                // The stream's description is that of its last message.
                 #expect(try await line.served()?.state == .stopped)
             }
         }

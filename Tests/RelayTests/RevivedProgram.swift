@@ -2,16 +2,16 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A program that is started again whenever it was killed, on the same sockets and files.
+/// A program that is restarted whenever it was killed, on the same sockets and files.
 actor RevivedProgram {
     private let executable: FilePath
     private let arguments: [String]
     private let directory: FilePath
     private let isReady: @Sendable (ProgramUnderTest) async throws -> Void
     private var current: ProgramUnderTest?
-    /// Why it could not be started.
+    /// Why the program could not be started.
     private var failure: (any Error)?
-    /// Whether it stays away when it is killed.
+    /// Whether the program stays down after a kill.
     private var isHeldBack = false
 
     init(
@@ -24,14 +24,14 @@ actor RevivedProgram {
         self.isReady = isReady
     }
 
-    /// One of the programs, on the endpoint of its events and the one of its replies.
+    /// A program with the first of these endpoints for its events and the second for its replies.
     init(_ name: String, at ends: ArraySlice<String>, _ arguments: [String], in directory: FilePath) throws {
         self.init(
             executable: try ProductsDirectory.executable(name),
             arguments: zip(["--publish", "--reply"], ends).flatMap { [$0, $1] } + arguments, in: directory)
     }
 
-    /// One of the programs on a host of a network, with sockets in the directory: `Network.sockets`.
+    /// A program on a host of a network, with sockets in the directory: `Network.sockets`.
     init(
         _ program: String, as name: String, on host: Int, of network: Network, _ arguments: [String],
         in directory: FilePath
@@ -43,7 +43,7 @@ actor RevivedProgram {
                 + Network.sockets(name, in: directory) + arguments, in: directory)
     }
 
-    /// Runs the programs as long as a closure does.
+    /// Runs the programs while a closure runs.
     static func run(_ programs: [RevivedProgram], _ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for program in programs { group.addTask { try await program.keepRunning() } }
@@ -69,7 +69,7 @@ actor RevivedProgram {
             try await ProgramUnderTest.run(executable: executable, arguments: arguments, in: directory) { program in
                 try await isReady(program)
                 current = program
-                // Until it is killed.
+                // Until the program is killed.
                 _ = try await program.end(within: .seconds(7_200))
             }
             current = nil
@@ -83,7 +83,7 @@ actor RevivedProgram {
         }
     }
 
-    /// Has it hang, with its sockets open.
+    /// Stops the process for a time, with its sockets open.
     func freeze(for time: Duration) async throws {
         try await isRunning()
         let program = current
@@ -92,13 +92,13 @@ actor RevivedProgram {
         try program?.send(.resume)
     }
 
-    /// Kills it, and waits until it runs again.
+    /// Kills the program, and waits until it runs again.
     func kill() async throws {
         try await hold()
         try await release()
     }
 
-    /// Kills it, and lets it be away.
+    /// Kills the program, and keeps it down.
     func hold() async throws {
         isHeldBack = true
         try await isRunning()
@@ -106,7 +106,6 @@ actor RevivedProgram {
         try await eventually("the end of a program") { current == nil }
     }
 
-    /// Starts it again.
     func release() async throws {
         isHeldBack = false
         try await isRunning()

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Two sites with many streams, three servers and a centre that records, each on a host of its own in a test network. Programs are
+/// Two sites with many streams, three servers and a centre that records, each on its own host in a test network. Programs are
 /// killed and frozen many times, hosts are disconnected, and a server loses its disk.
 @Suite(
     .serialized, .timeLimit(.minutes(RelayKills.minutes)),
@@ -14,22 +14,22 @@ import Testing
     .enabled(Comment(rawValue: Network.need)) { await Network.isPossible() })
 struct TwoSitesTests {
     private static let limit = Duration.seconds(180)
-    /// For longer than the patience of any connection.
+    /// Longer than any connection's timeout.
     private static let cutOff = Duration.seconds(30)
-    /// Of a run; after each but the last comes something worse than a kill.
+    /// Parts of a run; each except the last ends with something worse than a kill.
     private static let parts = 12
 
-    /// Publishers and the relay that sends what they have.
+    /// Publishers, and the relay that sends their samples.
     private struct Site: Sendable {
         let devices: [String]
         let publisher: RevivedProgram
         let sender: RevivedProgram
-        /// Asks the publisher.
+        /// Sends requests to the publisher.
         let requests: RequestClient
     }
 
     private struct Study: Sendable {
-        /// Hosts. Those before are the servers'.
+        /// The index of the first site's host; the servers' hosts come before it.
         static let firstSite = 4
         static let centre = 6
         /// For relays: the servers are on other hosts, and have no TLS.
@@ -49,7 +49,7 @@ struct TwoSitesTests {
             self.directory = directory
             let servers = try NATSServers(RelayKills.servers, count: 3, on: network, in: directory)
             self.servers = servers
-            // Of an hour, so that nothing ends by itself; a sample's value is its number.
+            // An hour of samples, so that nothing ends by itself; a sample's value is its number.
             let rate = 20
             let rows = (0..<3_600 * rate).map { "\(Double($0) / Double(rate)),\($0)" }
             try ("t,x\n" + rows.joined(separator: "\n") + "\n")
@@ -102,7 +102,7 @@ struct TwoSitesTests {
             }
         }
 
-        /// How many samples each stream of the session has; nil while the recorder does not say.
+        /// The number of samples of each of the session's streams; nil while the recorder does not answer.
         func counts() async -> [String: Int]? {
             guard let state = try? await recordings.send(RecordingStatus(session: "far"), timeout: .seconds(60)),
                 state.logs.count == streams
@@ -110,7 +110,7 @@ struct TwoSitesTests {
             return Dictionary(uniqueKeysWithValues: state.logs.map { ($0.name, $0.samples) })
         }
 
-        /// Waits until something came of each stream.
+        /// Waits until each stream has received samples.
         func progress() async throws {
             var before: [String: Int]?
             try await eventually("samples of each stream", within: TwoSitesTests.limit) {
@@ -124,7 +124,7 @@ struct TwoSitesTests {
         }
 
         /// Ends all streams, waits until the centre has heard of it, and ends the session.
-        /// - Returns: how many samples the last epoch of each device has, and the session.
+        /// - Returns: the number of samples in each device's last epoch, and the session.
         func end() async throws -> ([String: Int], RecordingResult) {
             var ends: [String: Int] = [:]
             for site in sites {
@@ -178,7 +178,7 @@ struct TwoSitesTests {
                 let end = try await ProgramUnderTest.run(
                     "recorder", arguments: ["verify", result.directory], in: study.directory
                 ) { try await $0.end() }
-                // The end of an epoch that its publisher took along is loss, and no damage.
+                // The end of an epoch that was lost with its publisher is a loss, not damage.
                 #expect(end == .exited(result.report.isWhole ? 0 : 3))
             }
         }
@@ -190,7 +190,7 @@ struct TwoSitesTests {
         }
     }
 
-    /// What is worse than a kill, each once in a run.
+    /// Faults that are worse than a kill, each once in a run.
     private func harm(_ study: Study, _ number: Int) async throws {
         let servers = study.servers.servers
         switch number {
@@ -202,7 +202,7 @@ struct TwoSitesTests {
             try FileManager.default.removeItem(atPath: study.servers.storage(of: 1).string)
             try await servers[1].release()
         case 4:
-            // Nothing can be acknowledged, and what is sampled meanwhile goes onto the sites' disks.
+            // Nothing can be acknowledged, and samples meanwhile are spooled on the sites' disks.
             try await servers[0].hold()
             try await servers[2].hold()
             for site in study.sites { try await site.sender.kill() }
@@ -229,8 +229,8 @@ struct TwoSitesTests {
         for host in hosts { try await study.network.setSwitch(for: host, isOn: true) }
     }
 
-    /// Looks at every sample of a session: each once and in order, to the end of the last epoch; only a publisher that is killed takes
-    /// the last samples of its epoch along.
+    /// Checks every sample of a session: each once and in order, to the end of the last epoch; only a killed publisher loses the
+    /// last samples of its epoch.
     private func check(_ result: RecordingResult, ends: [String: Int], restarts: [String: Int]) throws {
         #expect(result.logs.count == ends.count)
         for log in result.logs {

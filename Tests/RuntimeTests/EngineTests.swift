@@ -8,7 +8,7 @@ import ZeroMQ
 
 @Suite(.timeLimit(.minutes(1)))
 struct EngineTests {
-    /// Runs an engine while a test looks at it.
+    /// Runs an engine while a test uses it.
     private func withEngine(_ body: (ScriptedEngine) async throws -> Void) async throws {
         let engine = try ScriptedEngine()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -36,7 +36,7 @@ struct EngineTests {
             await engine.tell { $0.nextDeadline = MonotonicClock.now + 3_600_000_000_000 }
             await engine.tell { $0.nextDeadline = MonotonicClock.now + 10_000_000 }
             try await engine.waitUntil { !$0.wakes.isEmpty }
-            // One that has passed is due now.
+            // A deadline in the past is due now.
             await engine.tell { $0.nextDeadline = 1 }
             try await engine.waitUntil { $0.wakes.count == 2 }
         }
@@ -115,7 +115,7 @@ struct EngineTests {
             let deadline = MonotonicClock.now + 20_000_000
             try await engine.waitUntil(before: deadline) { _ in false }
             #expect(MonotonicClock.now >= deadline)
-            // One whose time is over does not wait at all.
+            // A wait whose deadline has passed does not wait at all.
             try await engine.waitUntil(before: deadline) { _ in false }
         }
     }

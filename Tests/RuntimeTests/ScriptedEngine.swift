@@ -6,26 +6,26 @@ import ServiceKit
 import TestSupport
 import ZeroMQ
 
-/// A core that does what a test says.
+/// A core whose effects a test decides.
 final class ScriptedCore: ProgramCore {
     enum Effect: CoreEffect, Sendable {
-        /// Be carried out in turn.
+        /// Carried out in succession.
         case write(Int)
-        /// Be carried out in a task of its own.
+        /// Carried out in a task of its own.
         case ask(Int)
-        /// Be carried out alone, if a later one comes.
+        /// Only the latest one is carried out.
         case look(Int)
         case count
-        /// Publish a number, with what else the turn publishes.
+        /// Publishes a number, together with the turn's other publications.
         case publish(Int)
         indirect case notice(Notice)
     }
 
     var effects: [Effect] = []
     var nextDeadline = Int64.max
-    /// When it was woken, and what its deadline was.
+    /// The time of each wake-up, and the deadline at that time.
     private(set) var wakes: [(time: Int64, deadline: Int64)] = []
-    /// What is being carried out, and what was.
+    /// The effects that are being carried out, and those that were.
     var underWay: Set<Int> = []
     var done: [Int] = []
     var counted = 0
@@ -52,7 +52,7 @@ actor ScriptedEngine: Engine {
     let thread: SocketThread
     let core = ScriptedCore()
     let runtime: Runtime<ScriptedCore.Effect, Queue>
-    /// Effects that take time end when it is open.
+    /// Effects that take time end when the gate is open.
     nonisolated let gate = Gate()
     private(set) var measured = 0
 
@@ -101,12 +101,12 @@ actor ScriptedEngine: Engine {
 
     func run() async throws { try await serve() }
 
-    /// Returns when something is so of the core.
+    /// Returns when the core fulfils a condition.
     func waitUntil(before deadline: Int64 = .max, _ isSo: @escaping @Sendable (ScriptedCore) -> Bool) async throws {
         try await wait(until: deadline) { [core] in isSo(core) }
     }
 
-    /// Has the core do something, and carries out its effects.
+    /// Changes the core, and carries out its effects.
     func tell(_ body: @Sendable (ScriptedCore) -> Void) {
         body(core)
         perform()

@@ -6,7 +6,7 @@ final class DatagramSender: Sendable {
     let port: UInt16
     private let descriptor: Int32
 
-    /// - Parameter host: the last number of the address 127.0.0.x that it sends from.
+    /// - Parameter host: the last number of the sender's address 127.0.0.x.
     init(port: UInt16, from host: UInt32 = 1) throws {
         self.port = port
         descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

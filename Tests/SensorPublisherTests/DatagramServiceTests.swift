@@ -17,7 +17,7 @@ struct DatagramServiceTests {
         thread = try SocketThread(name: "test")
     }
 
-    /// Runs the program as long as a closure does.
+    /// Runs the program while a closure runs.
     private func serving(
         _ arguments: [String] = [], _ body: (RequestClient, DatagramSender) async throws -> Void
     ) async throws {
@@ -58,7 +58,7 @@ struct DatagramServiceTests {
             }
             try await eventually("what was not taken") {
                 try await client.send(ServiceHealth(), timeout: .seconds(50)).reasons
-                    .contains { $0.contains("1 messages were not taken, lately from 127.0.0.1: ") }
+                    .contains { $0.contains("1 messages were not taken, most recently from 127.0.0.1: ") }
             }
         }
     }
@@ -92,7 +92,7 @@ struct DatagramServiceTests {
         try await ProgramUnderTest.run("sensor-publisher", arguments: arguments) { program in
             let end = try await program.end()
             #expect(end == .exited(78))
-            #expect(program.standardError.contains("whoever reaches it can invent samples"))
+            #expect(program.standardError.contains("anybody who reaches it can send false samples"))
         }
         try await ProgramUnderTest.run("sensor-publisher", arguments: arguments + ["--insecure"]) { program in
             _ = try await program.ready()

@@ -5,7 +5,7 @@ import ServiceKit
 import TestSupport
 import Testing
 
-/// What comes in datagrams, to the byte, and what becomes of it in virtual time.
+/// The bytes of datagrams, and the samples made of them in virtual time.
 @Suite(.timeLimit(.minutes(1)))
 struct DatagramTests {
     private static let second: Int64 = 1_000_000_000
@@ -43,7 +43,7 @@ struct DatagramTests {
 
     // MARK: Formats
 
-    /// As Jackson writes the map of SensorStreamer.kt.
+    /// The map of SensorStreamer.kt, as Jackson writes it.
     @Test func sensaGramIsReadToTheByte() throws {
         let text =
             #"{"timestamp":3925657519043709,"values":[0.31892395,-0.97802734,10.049896],"type":"android.sensor.accelerometer"}"#
@@ -87,7 +87,7 @@ struct DatagramTests {
         #expect(part.rows.times == [3_925_657_519_043_709])
     }
 
-    /// As HIMUServer's README and its recorded file have them.
+    /// As in HIMUServer's README and its recorded file.
     @Test(arguments: ["\r\n", "#", " \r\n", ""])
     func linesOfHyperIMUAreRead(end: String) throws {
         let text = "1518819953744,0.123,0.586,0.2637,0.259,-0.5963,9.815,-4.4906617E-4,0.00,0.00\(end)"
@@ -155,7 +155,7 @@ struct DatagramTests {
         #expect(publisher.core.streams.isEmpty)
     }
 
-    // MARK: What becomes of it
+    // MARK: Delivery
 
     private let accelerometer = StreamName(device: "udp-192.168.1.7", stream: "accelerometer")
 
@@ -168,7 +168,7 @@ struct DatagramTests {
         batches(accelerometer).flatMap { batch in (0..<batch.count).map { batch.rows[$0 * 4 + column] } }
     }
 
-    /// Sends events at 50 Hz, as they happen.
+    /// Sends each event at its time, at 50 Hz.
     private func send(_ numbers: some Sequence<Int>, boot: Int64 = 3_925_657_000_000_000) {
         for number in numbers {
             take(event(number, boot: boot))
@@ -211,7 +211,7 @@ struct DatagramTests {
         #expect(publisher.core.pushedMessages.repeated == 2)
     }
 
-    /// A network that saves power holds datagrams back and sends them together: they are read at the same time.
+    /// A network that saves power holds datagrams back and sends them together, so they are read at the same time.
     @Test func samplesWithoutTimesAreAllNewAndPausesBetweenThemAreNoGaps() throws {
         let name = StreamName(device: "udp-192.168.1.7", stream: "sensor1")
         for number in 0..<40 {
@@ -296,7 +296,7 @@ struct DatagramTests {
         }
         #expect(publisher.core.pushedMessages.refused > 100)
         publisher.run(seconds: 6)
-        #expect(publisher.health["messages"]?.contains("too many datagrams wait") == true)
+        #expect(publisher.health["messages"]?.contains("too many datagrams are waiting") == true)
         let name = StreamName(device: "d1", stream: "a0")
         #expect(sequences(name) == [0, 9])
     }

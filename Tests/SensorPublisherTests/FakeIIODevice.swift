@@ -3,15 +3,15 @@ import Glibc
 import SystemPackage
 import TestSupport
 
-/// A tree of files as the kernel makes it of an IIO device, with a FIFO as its buffer.
+/// The file tree that the kernel makes of an IIO device, with a FIFO as its buffer.
 struct FakeIIODevice {
     let root: FilePath
     let directory: FilePath
-    /// What the device's driver would write to.
+    /// The end of the FIFO to which a driver would write.
     private let buffer: FileDescriptor
 
-    /// An accelerometer with 12 bits in the upper part of 2 bytes, a trigger, and a choice of rates.
-    /// - Parameter values: other contents of files below the device's directory; nil for files that are not there.
+    /// An accelerometer with 12 bits in the upper part of 2 bytes, a trigger, and several available rates.
+    /// - Parameter values: contents that replace those of files below the device's directory; nil removes a file.
     init(
         at root: FilePath, entry: String = "iio:device0", name: String = "bma180", values: [String: String?] = [:],
         triggers: [String] = ["bma180-dev0"]
@@ -50,7 +50,7 @@ struct FakeIIODevice {
         try Data("\(text)\n".utf8).write(to: URL(filePath: path.string))
     }
 
-    /// What a file says.
+    /// The text of a file.
     func text(_ path: String) -> String? {
         (FileManager.default.contents(atPath: directory.appending(path).string)).map {
             String(decoding: $0, as: UTF8.self).replacing("\n", with: "")
@@ -62,7 +62,7 @@ struct FakeIIODevice {
         try await eventually("a device that is started") { text("buffer/enable") == "1" }
     }
 
-    /// The bytes of a scan with garbage between the axes and the time.
+    /// The bytes of a scan, with garbage between the axes and the time.
     func scan(_ axes: [Int], time: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
         for axis in axes {
@@ -75,7 +75,7 @@ struct FakeIIODevice {
 
     func sample(_ bytes: [UInt8]) throws { _ = try buffer.writeAll(bytes) }
 
-    /// Whether everything was read.
+    /// Whether the program has read all bytes.
     var isEmpty: Bool {
         get throws {
             var waiting: CInt = 0
@@ -85,7 +85,7 @@ struct FakeIIODevice {
         }
     }
 
-    /// Takes the device away, with all of its files.
+    /// Removes the device with all its files.
     func unplug() throws {
         try FileManager.default.removeItem(atPath: directory.string)
         try FileManager.default.removeItem(

@@ -1,6 +1,6 @@
 import Messages
 
-/// A batch of samples as a listener sees it, packed or not.
+/// A batch of samples as a listener decodes it, packed or not.
 struct HeardBatch {
     let batch: SampleBatch
     let isPacked: Bool

@@ -2,10 +2,10 @@ import SampleSources
 import TestSupport
 import Testing
 
-/// Scans of Linux IIO as the kernel lays them out.
+/// Scans of Linux IIO in the kernel's layout.
 @Suite(.timeLimit(.minutes(1)))
 struct IIOScanTests {
-    /// All types that there can be, but for repeats: each order of bytes, sign, size, count of bits and shift.
+    /// All possible types without repeats: each byte order, signedness, size, bit count and shift.
     private static let types = ["le:s", "le:u", "be:s", "be:u"].flatMap(types(beginning:))
 
     private static func types(beginning: String) -> [String] {
@@ -19,7 +19,7 @@ struct IIOScanTests {
         return types
     }
 
-    /// The bytes of a number as a driver would write it, with garbage in the bits around it.
+    /// The bytes of a number as a driver would write them, with garbage in the surrounding bits.
     private static func encode(_ value: Int64, as type: IIOChannelType, garbage: UInt64) -> [UInt8] {
         let mask = ones(type.bits) << UInt64(type.shift)
         let word = (UInt64(bitPattern: value) << UInt64(type.shift)) & mask | garbage & ~mask
@@ -27,7 +27,7 @@ struct IIOScanTests {
         return type.isBigEndian ? bytes.reversed() : bytes
     }
 
-    /// The smallest and the largest number, those about zero, and one in between.
+    /// The smallest and the largest number, those around zero, and one in between.
     private static func values(of type: IIOChannelType, _ random: inout SplitMix) -> [Int64] {
         let ones = ones(type.bits)
         let drawn = random.next() & ones
@@ -71,7 +71,7 @@ struct IIOScanTests {
         #expect(throws: PublisherError.self) { try IIOChannelType(text) }
     }
 
-    /// Random devices: channels of any types in any order, scans of them with garbage in the padding, in pieces of any size.
+    /// Random devices: channels of any types in any order, and their scans, with garbage in the padding, in pieces of any size.
     @Test(arguments: 0..<50)
     func scansOfAnyDeviceAreDecoded(seed: Int) throws {
         var random = SplitMix(seed: UInt64(seed))
@@ -96,7 +96,7 @@ struct IIOScanTests {
         for _ in 0..<20 {
             let start = bytes.count
             var row: [Double] = []
-            // Padding as the kernel puts it, counted from the scan's start.
+            // Padding as the kernel inserts it, counted from the scan's start.
             func pad(to size: Int) {
                 while (bytes.count - start) % size != 0 { bytes.append(UInt8(truncatingIfNeeded: random.next())) }
             }
@@ -134,7 +134,7 @@ struct IIOScanTests {
         #expect(rows.values == expected.flatMap(\.self))
     }
 
-    /// As a BMI160's driver shows itself, and with a matrix that turns x to y.
+    /// The files of a BMI160's driver, with a matrix that turns x to y.
     @Test func aDevicesFilesSayWhatItsNumbersMean() throws {
         var texts = [
             "in_accel_scale": "0.002\n", "in_accel_x_offset": "10", "in_anglvel_scale": "0.5",

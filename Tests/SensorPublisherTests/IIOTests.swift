@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A sensor publisher with a device of Linux IIO that the test makes.
+/// A sensor publisher with a simulated Linux IIO device.
 @Suite(.timeLimit(.minutes(2)))
 struct IIOTests {
     private static let period: Int64 = 5_000_000
@@ -17,7 +17,7 @@ struct IIOTests {
         ["iio": "bma180", "iio-root": root.string, "device": "board", "rate": "200"].merging(more) { $1 }
     }
 
-    /// What the device measures for a number, and what is published of it: halves, turned by the mount matrix.
+    /// The raw axes of a sample number, and the published values: halves, turned by the mount matrix.
     private static func axes(_ number: Int) -> [Int] { [number % 2_048, -(number % 2_049), number % 7 - 3] }
     private static func values(_ number: Int) -> [Double] {
         let axes = axes(number).map { Double($0) / 2 }
@@ -39,7 +39,7 @@ struct IIOTests {
     @Test func aDeviceIsSetUpAndEachOfItsSamplesIsPublishedOnce() async throws {
         try await withTemporaryDirectory { root in
             let device = try FakeIIODevice(at: root)
-            // These wait in its buffer from before.
+            // These were in the device's buffer before the start.
             try device.sample(device.scan([1, 1, 1], time: 1))
             try await PublisherUnderTest.run(Self.flags(root)) { publisher in
                 let listener = try await publisher.listener()
@@ -58,7 +58,7 @@ struct IIOTests {
                 #expect(described.origin == .measured)
                 #expect(described.description?.contains("gaps are estimated") == true)
 
-                // 1,000 samples of which the kernel dropped 50, cut anywhere.
+                // 1,000 samples, 50 of which the kernel dropped, cut at arbitrary places.
                 let begin = MonotonicClock.now
                 let bytes = (0..<1_000).filter { !(500..<550).contains($0) }
                     .flatMap { device.scan(Self.axes($0), time: begin + Int64($0) * Self.period) }
@@ -95,7 +95,7 @@ struct IIOTests {
                 _ = try await listener.batches { $0.nextSequence == 10 }
                 _ = try await publisher.ask(StreamsStop(stream: name))
                 try sample(10..<20)
-                // The device is still read. When it is read once more, what came before has been dealt with; the last one is too old.
+                // The device is still read. After one more read, earlier samples are processed; the last one is too old.
                 try await eventually("an empty buffer") { try device.isEmpty }
                 try device.sample(device.scan([1, 1, 1], time: 1))
                 try await eventually("an empty buffer") { try device.isEmpty }
@@ -123,7 +123,7 @@ struct IIOTests {
                     $0.state == .failed && $0.reason?.contains("no IIO device is called bma180") == true
                 }
                 #expect(failed.nextSequence == 4)
-                // It has another number now, and 100 samples' time has passed by its clock, at least.
+                // The device has another number now, and at least 100 samples' time has passed by its clock.
                 let second = try FakeIIODevice(at: root, entry: "iio:device3", triggers: ["bma180-dev3"])
                 try await second.started()
                 let back = max(begin + 103 * Self.period, MonotonicClock.now)
@@ -139,7 +139,7 @@ struct IIOTests {
 
     @Test(
         arguments: [
-            (["iio": "bmi160"], [:], "there are iio:device0 (bma180)"),
+            (["iio": "bmi160"], [:], "the devices are iio:device0 (bma180)"),
             (["rate": "150"], ["sampling_frequency": "gone"], "sampling_frequency"),
             (["fields": "accel_x,accel_q"], [:], "no channel accel_q: it has accel_x, accel_y, accel_z"),
             (["iio-trigger": "hrtimer1"], [:], "no hrtimer1: give --iio-trigger one of bma180-dev0"),
@@ -151,7 +151,7 @@ struct IIOTests {
         try await withTemporaryDirectory { root in
             let device = try FakeIIODevice(at: root, values: values)
             if values["sampling_frequency"] != nil {
-                // A file that can't be written, even by root.
+                // Not even root can write this file: a directory replaces it.
                 try Self.replace(device.directory.appending("sampling_frequency"))
             }
             try await PublisherUnderTest.run(Self.flags(root, flags)) { publisher in
@@ -162,7 +162,7 @@ struct IIOTests {
         }
     }
 
-    /// Puts a directory where a file was.
+    /// Replaces a file by a directory.
     private static func replace(_ path: FilePath) throws {
         try FileManager.default.removeItem(atPath: path.string)
         try FileManager.default.createDirectory(atPath: path.string, withIntermediateDirectories: false)
@@ -182,7 +182,7 @@ struct IIOTests {
             #expect(reason("bma180").contains("there is none in"))
             _ = try FakeIIODevice(at: root)
             let second = try FakeIIODevice(at: root, entry: "iio:device1", values: ["trigger/current_trigger": "some"])
-            #expect(reason("bma180").contains("give --iio one of iio:device0 (bma180), iio:device1 (bma180)"))
+            #expect(reason("bma180").contains("pass --iio one of iio:device0 (bma180), iio:device1 (bma180)"))
             #expect(reason("iio:device1") == "")
             #expect(second.text("trigger/current_trigger") == "some", "it had a trigger")
             #expect(second.text("sampling_frequency") == "50", "no rate was asked for")

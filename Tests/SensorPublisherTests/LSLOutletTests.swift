@@ -6,13 +6,13 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A sensor publisher with outlets of liblsl itself, by pylsl. Each outlet has a name that no other test has: they are heard on the
-/// whole machine.
+/// A sensor publisher with outlets of liblsl itself, through pylsl. Each outlet has a unique name, because all processes on the
+/// machine can discover it.
 @Suite(.timeLimit(.minutes(3)))
 struct LSLOutletTests {
     private static let script = FilePath(#filePath).removingLastComponent().appending("Outlets/outlet.py")
 
-    /// Runs an outlet as long as a closure does.
+    /// Runs an outlet while a closure runs.
     private static func outlet(
         _ name: String, source: String? = nil, format: String = "float32", channels: Int = 3, rate: Double = 100,
         first: Int = 0, count: Int, _ body: (ProgramUnderTest) async throws -> Void
@@ -32,7 +32,7 @@ struct LSLOutletTests {
         ["lsl": "name='\(name)'", "device": "lab", "stream": "glove", "lsl-host": "127.0.0.1"].merging(more) { $1 }
     }
 
-    /// The samples in some batches: each number's sample, with the values that the outlet gave it.
+    /// Expects the samples of these numbers in some batches, with the values that the outlet gave them.
     private static func expect(_ batches: [HeardBatch], are sequences: Range<Int>, numbered first: Int, channels: Int) {
         var next = sequences.lowerBound
         var wrong = 0
@@ -68,7 +68,8 @@ struct LSLOutletTests {
                 #expect(last.state == .running)
                 #expect(last.description?.contains("<maker>A &amp; B</maker>") == true)
                 #expect(last.description?.contains("gaps are estimated") == true)
-                // The outlet's clock is this machine's: what was measured is the difference of the two ways, half of both at most.
+                // The outlet's clock is this machine's: the measured offset is half the difference of the two travel times, so at
+                // most half of their sum.
                 let clock = try #require(last.remoteClock)
                 #expect(abs(clock.offset) <= clock.roundTrip / 2 + 1e-6)
                 let first = try #require(batches.first?.rows.first?.first)
@@ -115,7 +116,7 @@ struct LSLOutletTests {
         let source = "source-\(name)"
         try await PublisherUnderTest.run(Self.flags(name, ["batch": "1"])) { publisher in
             try await eventually("an outlet that is not there") {
-                publisher.host.health.reply.reasons.contains { $0.contains("no outlet of LSL is name=") }
+                publisher.host.health.reply.reasons.contains { $0.contains("no LSL outlet matches name=") }
             }
             var epoch = ""
             try await Self.outlet(name, source: source, count: 50) { outlet in
@@ -123,7 +124,7 @@ struct LSLOutletTests {
                 epoch = try #require(try await publisher.stream("lab/glove")).epoch
             }
             try await eventually("an outlet that is gone") { try await publisher.stream("lab/glove")?.state == .failed }
-            // Another one of the same name is not the same.
+            // Another outlet of the same name is a different source.
             try await Self.outlet(name, source: "other", channels: 3, first: 900, count: 0) { _ in
                 try await eventually("its source_id is missed") {
                     try await publisher.stream("lab/glove")?.reason?.contains("with source_id='\(source)'") == true

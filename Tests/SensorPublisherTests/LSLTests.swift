@@ -3,7 +3,7 @@ import SampleSources
 import TestSupport
 import Testing
 
-/// What is said between an outlet of LSL and us, byte by byte.
+/// The protocol between an LSL outlet and the publisher, byte by byte.
 @Suite(.timeLimit(.minutes(1)))
 struct LSLTests {
     private static func xml(
@@ -139,7 +139,7 @@ struct LSLTests {
         var clock = LSLClock()
         let first = clock.begin()
         #expect(LSLText.clock(wave: first, sent: 1.5) == Array("LSL:timedata\r\n\(first) 1.5\r\n".utf8))
-        // The outlet's clock is 100 s ahead; ways take 1 ms, but for one answer whose way back took longer.
+        // The outlet's clock is 100 s ahead. Each way takes 1 ms, except that one answer returns later.
         for question in 0..<LSLClock.questions {
             #expect(!clock.isComplete)
             let sent = Double(question)
@@ -195,7 +195,7 @@ struct LSLTests {
             bytes += text.utf8
         }
 
-        /// The two samples of liblsl's test pattern, as `FORMATS` has it.
+        /// The two samples of liblsl's test pattern, as specified by `FORMATS`.
         mutating func appendTests(channels: Int) {
             for pattern in [4, 2] {
                 append(time: 123_456.789)
@@ -227,7 +227,7 @@ struct LSLTests {
             ])
     }
 
-    /// Each format in both orders of bytes, cut anywhere: what was written is read.
+    /// Each format in both byte orders, cut at arbitrary places: the values read are those written.
     @Test(arguments: LSLFormat.allCases, [false, true])
     func samplesOfEachFormatAreReadWhereverTheyAreCut(format: LSLFormat, isBigEndian: Bool) throws {
         var random = SplitMix(seed: 110)
@@ -319,7 +319,7 @@ struct LSLTests {
         }
         #expect(try refused(.int8) { $0.bytes = [3] })
         #expect(try refused(.int8) { $0.bytes = [2] + [UInt8](repeating: 0, count: 9) }, "another test sample")
-        // Bytes in another order than was agreed on.
+        // Bytes in an order that was not negotiated.
         #expect(
             try refused(.int16) {
                 $0 = Writer(format: .int16, isBigEndian: true)

@@ -57,7 +57,7 @@ struct LineParserTests {
         #expect(record.0 == .sample(time: 1_698_501_144_401_773_005))
     }
 
-    /// The digits of a time are read, not the nearest `Double`.
+    /// A time is read from its digits, not through the nearest `Double`.
     @Test(
         arguments: [
             ("0", 0), ("1", 1_000_000_000), ("-0.25", -250_000_000), ("0.0000000005", 1), ("0.0000000004", 0),
@@ -72,7 +72,7 @@ struct LineParserTests {
         #expect(Array(text.utf8).withUnsafeBytes { Nanoseconds.from(text: $0) } == time)
     }
 
-    /// Sensor Logger's exports have both, and other programs a field that is called time.
+    /// Sensor Logger's exports have both columns, while other programs have a field called time.
     @Test func aTimeBesideTheSecondsElapsedIsNoField() throws {
         var parser = LineParser(format: .csv)
         _ = try parse(&parser, "time,seconds_elapsed,z,y,x")

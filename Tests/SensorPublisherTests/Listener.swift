@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ZeroMQ
 
-/// Hears all events of one publisher, one after the other.
+/// Receives all events of one publisher, in order.
 final class Listener {
     /// An event.
     enum Heard {
@@ -13,10 +13,10 @@ final class Listener {
     private let subscriber: Subscriber
     private var waiting: [Heard] = []
 
-    /// Listens; what is published from then on is heard.
+    /// Subscribes; every event published after this returns is received.
     init(to endpoint: String, context: Context, thread: SocketThread) async throws {
         subscriber = try Subscriber(context: context, thread: thread)
-        // The publisher takes subscriptions in order: who hears a description also hears samples.
+        // The publisher processes subscriptions in order: a listener that receives descriptions also receives samples.
         try await subscriber.subscribe(to: TopicArea.samples)
         try await subscriber.subscribe(to: TopicArea.stream)
         try await subscriber.connect(to: endpoint)
@@ -41,14 +41,14 @@ final class Listener {
         return waiting.removeFirst()
     }
 
-    /// The next batch; descriptions before it are left out.
+    /// The next batch; earlier descriptions are skipped.
     func nextBatch() async throws -> HeardBatch {
         while true {
             if case .batch(let batch) = try await next() { return batch }
         }
     }
 
-    /// All batches up to the next description of which something is so, and that description.
+    /// All batches up to the next description that fulfils a condition, and that description.
     func batches(
         until matches: (StreamDescription) -> Bool
     ) async throws -> (batches: [HeardBatch], description: StreamDescription) {

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What phyphox is given, and what it sends.
+/// The experiment that phyphox receives, and the requests that it sends.
 @Suite(.timeLimit(.minutes(1)))
 struct PhyphoxTests {
     private let context: Context
@@ -24,9 +24,9 @@ struct PhyphoxTests {
         try UnnumberedSamples(phyphox: Array(body.utf8), device: device)
     }
 
-    // MARK: What is read
+    // MARK: Reading
 
-    /// As org.json writes it on Android: numbers without a fraction without a point, large ones with an exponent.
+    /// As org.json writes numbers on Android: without a point if there is no fraction, and with an exponent if large.
     @Test func arraysBecomeStreamsWithDates() throws {
         let body =
             #"{"device":"1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed","clock":{"now":1.764166261123E9,"events":[{"event":"START","experimentTime":0,"systemTime":1.764166250123E9},{"event":"PAUSE","experimentTime":5,"systemTime":1.764166255123E9},{"event":"START","experimentTime":5,"systemTime":1.764166260123E9}]},"accelerometer_t":[0.01,0.02,5.01],"accelerometer_x":[0.25,-1.0E-4,2],"accelerometer_y":[0,1,2],"gyroscope_time":[0.5,0.6],"gyroscope_x":[1,null]}"#
@@ -72,7 +72,7 @@ struct PhyphoxTests {
         #expect(throws: PublisherError.self) { try samples(body) }
     }
 
-    // MARK: What is published
+    // MARK: Publishing
 
     @Test func requestsRepeatTheLastSecondsSoThatLostOnesCostNothing() throws {
         let publisher = try VirtualPublisher([], sources: [])
@@ -98,13 +98,13 @@ struct PhyphoxTests {
         // Four requests failed in between.
         #expect(try request(0..<1_200) == .accepted(next: nil))
         #expect(sequences() == Array(0..<1_200))
-        // The experiment is paused: the same again and again.
+        // The experiment is paused: the same data repeats.
         for _ in 0..<3 {
             publisher.run(seconds: 100)
             #expect(try request(0..<1_200) == .accepted(next: nil))
         }
         #expect(sequences() == Array(0..<1_200))
-        // More failed than the buffers keep.
+        // More requests failed than the buffers hold.
         publisher.run(seconds: 20)
         #expect(try request(1_300..<1_400) == .accepted(next: nil))
         let expected: [Int64] = Array(0..<1_200) + Array(1_300..<1_400)
@@ -116,7 +116,7 @@ struct PhyphoxTests {
         #expect(error?.data?.reason == "estimated")
     }
 
-    /// A sensor that reports changes alone has old times in each request.
+    /// A sensor that reports only changes has old times in each request.
     @Test(arguments: [true, false])
     func aSensorThatIsStillMakesNoOtherOneRepeat(hasDates: Bool) throws {
         let publisher = try VirtualPublisher([], sources: [])
@@ -146,7 +146,7 @@ struct PhyphoxTests {
 
     // MARK: The real program
 
-    /// Runs the program as long as a closure does, with the port that it listens at.
+    /// Runs the program with a free port for phyphox while a closure runs.
     private func serving(
         _ arguments: [String] = [], _ body: (ProgramUnderTest, RequestClient, UInt16) async throws -> Void
     ) async throws {
@@ -165,7 +165,7 @@ struct PhyphoxTests {
 
     @Test func theExperimentHasTheAddressThatThePhoneAskedFor() async throws {
         try await serving { program, client, port in
-            let link = try await program.line("the link") { $0.contains("phyphox is one while") }
+            let link = try await program.line("the link") { $0.contains("phyphox is a sensor while") }
             #expect(link.hasSuffix("phyphox://127.0.0.1:\(port)/phyphox"))
             let request = "GET /phyphox?device=left-hand HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n"
             let answer = try #require(try await WebClient.answer(request, port: port))
@@ -173,7 +173,7 @@ struct PhyphoxTests {
             let experiment = try Experiment(body(of: answer))
             #expect(experiment.address == "http://localhost:\(port)/phyphox?device=left-hand")
             #expect(experiment.service == "http/post")
-            // What is sent, and where it comes from.
+            // The data to send, and their sources.
             #expect(experiment.sent["device"] == "uniqueID")
             #expect(experiment.sent["clock"] == "")
             let buffers = Set(experiment.buffers)
@@ -182,7 +182,7 @@ struct PhyphoxTests {
             #expect(Set(experiment.outputs) == buffers)
             #expect(experiment.kept == buffers)
 
-            // As HttpURLConnection of Android sends what NetworkService.java makes.
+            // A request of NetworkService.java, as Android's HttpURLConnection sends it.
             let json =
                 #"{"device":"1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed","clock":{"now":1.764166261123E9,"events":[{"event":"START","experimentTime":0,"systemTime":1.764166250123E9}]},"accelerometer_t":[0.012034501,0.022041303],"accelerometer_x":[0.31892395,-1.0E-4],"accelerometer_y":[0,1],"accelerometer_z":[9.81,9.79],"userAcceleration_t":[],"userAcceleration_x":[],"userAcceleration_y":[],"userAcceleration_z":[],"gyroscope_t":[0.015],"gyroscope_x":[0.5],"gyroscope_y":[0.25],"gyroscope_z":[0.125]}"#
             let post = """
@@ -213,7 +213,7 @@ struct PhyphoxTests {
         try await withTemporaryDirectory { directory in
             let identity = directory.appending("identity").string
             try await serving(["--http-identity", identity]) { program, _, port in
-                let line = try await program.line("the link") { $0.contains("phyphox is one while") }
+                let line = try await program.line("the link") { $0.contains("phyphox is a sensor while") }
                 let token = try #require(line.split(separator: "=").last)
                 func get(_ path: String) async throws -> String {
                     try await Tool.output(
@@ -229,13 +229,13 @@ struct PhyphoxTests {
     }
 }
 
-/// A `.phyphox` file, as an XML parser reads it.
+/// A `.phyphox` file, read by an XML parser.
 private final class Experiment: NSObject, XMLParserDelegate {
     private(set) var address = ""
     private(set) var service = ""
     private(set) var buffers: [String] = []
     private(set) var outputs: [String] = []
-    /// What is sent, by its name.
+    /// The sources of the sent data, by name.
     private(set) var sent: [String: String] = [:]
     /// Buffers that are not emptied when they are sent.
     private(set) var kept: Set<String> = []

@@ -6,10 +6,10 @@ import ServiceKit
 import TestSupport
 import Testing
 
-/// A publisher under stalls, sleeps, clocks that jump, slow and failing sources, requests and kills that a seed decides, in
-/// virtual time.
+/// A publisher in virtual time under stalls, sleeps, clock jumps, slow and failing sources, requests and kills, all decided by a
+/// seed.
 ///
-/// A failure names its seed. `HOLDFAST_TEST_SEED=7` runs that alone.
+/// A failure names its seed. To repeat it, set `HOLDFAST_TEST_SEED=7`.
 @Suite(.timeLimit(.minutes(1)))
 struct PublicationFaultTests {
     static let seeds =
@@ -22,9 +22,9 @@ struct PublicationFaultTests {
     }
 }
 
-/// One run of a publisher that is killed and started again, and what must be true of it.
+/// One run of a publisher that is killed and restarted, and the invariants it must keep.
 private struct PublisherTrial {
-    /// What this run has of faults: each is left out of some runs.
+    /// The faults of this run; each kind is left out of some runs.
     struct Faults {
         let stalls, sleeps, jumps, slowReads, kills: Bool
 
@@ -48,13 +48,13 @@ private struct PublisherTrial {
         }
     }
 
-    /// What is known of one stream in this epoch.
+    /// The known state of a stream in this epoch.
     struct Ledger {
         var rows: [Double] = []
         var columns = 1
         var next: Int64 = 0
         var descriptions = 0
-        /// When it was started last, and its sequence then; nil if it does not run by what was asked.
+        /// The time of the last start, and the sequence number then; nil unless the stream should be running.
         var started: (at: Int64, sequence: Int64)?
     }
 
@@ -71,7 +71,7 @@ private struct PublisherTrial {
     private var epochs = 1
     private var ledgers: [Ledger] = []
     private var checked = 0
-    /// What must be kept as far as its bytes go, oldest first.
+    /// The batches that must be kept within the byte limit, oldest first.
     private var kept: [(stream: Int, first: Int64, count: Int, bytes: Int, at: Int64)] = []
     private var keptBytes = 0
     private var forgotten: Set<Int> = []
@@ -193,7 +193,7 @@ private struct PublisherTrial {
         ledgers[stream].started = (time - time % 1_000, Int64(sequence))
     }
 
-    /// Faults stop; everything that was asked is answered, and the program ends.
+    /// Ends all faults; then every request is answered, and the program ends.
     private mutating func end() throws {
         publisher.readsAtOnce = { true }
         publisher.effectsToLive = nil
@@ -218,9 +218,9 @@ private struct PublisherTrial {
         }
     }
 
-    // MARK: What must be true
+    // MARK: Invariants
 
-    /// Checks what was published since it was called last.
+    /// Checks all publications since the last call.
     private mutating func check() throws {
         for (stream, batch, at) in publisher.published[checked...] {
             #expect(batch.firstSequence == ledgers[stream].next, "sequences follow one another")
@@ -257,7 +257,7 @@ private struct PublisherTrial {
         #expect(published == script.count(after: publisher.now.monotonic - began.at), "stream \(stream)")
     }
 
-    /// Checks that all full batches of a regular source were published, but for those of the last half a millisecond.
+    /// Checks that all full batches of a regular source were published, except those of the last half millisecond.
     private func checkInTime(_ stream: Int) {
         guard let (script, began) = regular(stream) else { return }
         let due = script.count(after: publisher.now.monotonic - Self.pause - began.at)
@@ -274,7 +274,7 @@ private struct PublisherTrial {
         return (script, started)
     }
 
-    /// Checks that a replay has what must be kept, to the bit, and claims of none of it that it is gone.
+    /// Checks that a replay returns all kept samples, exact to the bit, and reports none of them as gone.
     private mutating func checkReplay(of stream: Int) throws {
         if publisher.isDead { return }
         try check()
@@ -305,7 +305,7 @@ private struct PublisherTrial {
             let expected = ledger.rows[first * ledger.columns..<(first + reply.count) * ledger.columns]
             let found = batches.flatMap(\.rows).joined()
             #expect(found.map(\.bitPattern) == expected.map(\.bitPattern))
-            // Then all that must be there.
+            // Then all samples that must be kept.
             if isSweep || young.isEmpty { return }
             isSweep = true
             (request.from, request.count) = (Int(from), Int(ledger.next - from))

@@ -6,7 +6,7 @@ import ServiceKit
 import TestSupport
 import Testing
 
-/// What a sensor publisher decides, in virtual time.
+/// The decisions of a sensor publisher, in virtual time.
 @Suite(.timeLimit(.minutes(1)))
 struct PublicationTests {
     private let phone = StreamName(device: "phone", stream: "accelerometer")
@@ -43,7 +43,7 @@ struct PublicationTests {
         }
     }
 
-    /// Ours: in virtual time; a sample is published as soon as it is due.
+    /// Our requirement, in virtual time: a sample is published as soon as it is due.
     @Test func case47ElevenPointsAreFiredAtTheirTimes() throws {
         let configuration = try StreamConfiguration(
             device: "phone", stream: "accelerometer", source: .points("points.json"), batch: 1)
@@ -122,12 +122,12 @@ struct PublicationTests {
         }
     }
 
-    /// A source that can't be read for a while keeps neither the others nor requests for them waiting.
+    /// An unreadable source delays neither other sources nor requests for them.
     @Test func aStreamBehindItsScheduleKeepsNoOtherWaiting() throws {
         let batch = 4_096
         let publisher = try publisher(["sine", "sine"], rate: 100_000, batch: batch)
         publisher.pass(to: publisher.now.monotonic + 2 * second)
-        // 2 s of 100,000 Hz are 48 turns for each.
+        // 2 s at 100,000 Hz are 48 turns per stream.
         for turns in 1...20 {
             for _ in 0..<2 {
                 publisher.core.wake(at: publisher.now)
@@ -186,11 +186,11 @@ struct PublicationTests {
         publisher.now.date = publisher.now.date.adding(5 * second)
         publisher.settle()
         publisher.run(seconds: 0.02)
-        /// How far the first batches say that the clock is ahead of uptimes.
+        /// How far the clock is ahead of uptimes according to the first batches.
         let differences = publisher.heard[0].clocks.map { $0.date.seconds - $0.uptime }
         #expect(differences.prefix(2).allSatisfy { abs($0 - differences[0]) < 1e-3 }, "10 samples, and 3 at the sleep")
         #expect(differences.dropFirst(2).allSatisfy { abs($0 - differences[0] - 5) < 1e-3 } && differences.count > 2)
-        // As they are replayed later: together, but for the sleep.
+        // A later replay returns them together, except across the sleep.
         var replay = try publisher.core.beginReplay(request(0, 23))
         publisher.core.findNext(of: &replay, at: publisher.now)
         let replayed = try replay.reply().1.map { frame in
@@ -226,7 +226,7 @@ struct PublicationTests {
             #expect(again.state == .failed)
             #expect(again.reason == failed.reason)
             #expect(again.lastSample == failed.lastSample)
-            // A new start begins anew, and clears what was reported.
+            // A new start resets the stream and clears what was reported.
             _ = publisher.start(phone)
             #expect(publisher.health.isEmpty)
             publisher.run(seconds: 0.0301)
@@ -296,7 +296,7 @@ struct PublicationTests {
         #expect(parts[0].count == 10)
         #expect(parts[5].count == 0)
         #expect(parts.allSatisfy { $0.error != nil || $0.last == all - 1 })
-        // What the small ones leave is shared.
+        // The two large streams share the space that the small ones leave.
         #expect(parts[2].count > 30_000 && parts[4].count > 30_000)
         #expect(batches.reduce(0) { $0 + $1.rows.count } == parts.reduce(0) { $0 + $1.count })
         #expect(batches.reduce(0) { $0 + $1.rows.count } * 32 <= 4_000_000)

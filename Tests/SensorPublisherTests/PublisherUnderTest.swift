@@ -8,13 +8,13 @@ import ServiceKit
 import ServiceLifecycle
 import ZeroMQ
 
-/// A sensor publisher as its main builds it, on sockets of its own.
+/// A sensor publisher with its own sockets, built as by its `main`.
 struct PublisherUnderTest {
     let host: ServiceHost
     let replyEndpoint: String
     private let client: RequestClient
 
-    /// Runs a publisher as long as a closure does.
+    /// Runs a publisher while a closure runs.
     /// - Parameters:
     ///   - flags: as on the command line, by key.
     ///   - elapsedClock: the clock that continues while the machine sleeps.
@@ -53,7 +53,7 @@ struct PublisherUnderTest {
         try await client.send(request, timeout: .seconds(50))
     }
 
-    /// Why a request is refused.
+    /// The error that a request is refused with; nil if it succeeds.
     func refusal<Question: Request>(of request: Question) async throws -> RequestError? {
         do {
             _ = try await ask(request)
@@ -67,7 +67,7 @@ struct PublisherUnderTest {
         try await ask(StreamsList()).streams.first { $0.name.description == name }
     }
 
-    /// What a replay brings, decoded.
+    /// A replay's reply and its decoded batches.
     func replay(_ request: SamplesReplay) async throws -> (reply: SamplesReplay.Reply, batches: [HeardBatch]) {
         let (reply, frames) = try await client.sendForFrames(request, timeout: .seconds(50))
         var batches: [HeardBatch] = []
@@ -79,13 +79,13 @@ struct PublisherUnderTest {
         return (reply, batches)
     }
 
-    /// The bodies of the batches that a replay brings.
+    /// The bodies of a replay's batches.
     func bodies(_ request: SamplesReplay) async throws -> [[UInt8]] {
         let (_, frames) = try await client.sendForFrames(request, timeout: .seconds(50))
         return frames.map { Array($0) }
     }
 
-    /// Everything that the publisher says from now on; it is heard before this returns.
+    /// A listener that receives everything that the publisher publishes after this returns.
     func listener() async throws -> Listener {
         try await Listener(to: host.publishEndpoint, context: host.context, thread: host.thread)
     }

@@ -6,8 +6,8 @@ import ServiceKit
 import TestSupport
 import Testing
 
-/// Fifty phones push over a network that loses, repeats, delays and reorders, to a publisher that is killed now and then, in virtual
-/// time. A failure names its seed. `HOLDFAST_TEST_SEED=7` runs that alone.
+/// In virtual time, fifty phones push over a network that loses, repeats, delays and reorders messages, to a publisher that is
+/// killed now and then. A failure names its seed. To repeat it, set `HOLDFAST_TEST_SEED=7`.
 @Suite(.timeLimit(.minutes(1)))
 struct PushFleetTests {
     static let seeds =
@@ -20,14 +20,14 @@ struct PushFleetTests {
     }
 }
 
-/// A client that numbers its samples, and keeps what was not acknowledged: the same rules as the page for phones has.
+/// A client that numbers its samples and keeps unacknowledged ones, by the same rules as the page for phones.
 private struct NumberingPhone {
     let name: StreamName
     /// Seconds between messages.
     let pause: Int64
-    /// Samples that were acknowledged and are kept all the same.
+    /// Acknowledged samples that the phone keeps anyway.
     let kept: Int
-    /// Samples that there is room for.
+    /// The largest number of samples that the phone keeps.
     let room: Int
     var made = 0
     var next = 0
@@ -56,7 +56,7 @@ private struct NumberingPhone {
         switch answer {
         case .accepted(let number): next = max(next, number ?? 0)
         case .wanted(let number):
-            // What it has no more is lost.
+            // Samples that the phone no longer has are lost.
             next = max(number, oldest)
         case .refused, .unstored: break
         }
@@ -68,7 +68,7 @@ private struct LoggerPhone {
     let pause: Int64
     var made = 0
     var messages = 0
-    /// The indexes in each message that was acknowledged.
+    /// The indexes in each acknowledged message.
     var acknowledged: [Int: Range<Int>] = [:]
     var clockJump: Int64 = 0
 }
@@ -93,7 +93,7 @@ private struct PhoneFleet {
     private var loggers: [LoggerPhone] = []
     private var flights: [Flight] = []
     private var asked: [Int: Sender] = [:]
-    /// What listeners heard, life by life.
+    /// The batches that listeners received, by run of the publisher.
     private var heard: [[StreamName: [String: [RowBatch]]]] = []
 
     init(seed: UInt64) throws {
@@ -116,7 +116,7 @@ private struct PhoneFleet {
 
     mutating func run() throws {
         let end = publisher.now.monotonic + 180 * Self.second
-        // The last seconds are quiet, so that all that is kept comes.
+        // The last seconds have no faults, so that all kept samples arrive.
         let quiet = end - 80 * Self.second
         var tick = 0
         while publisher.now.monotonic < end {
@@ -141,7 +141,7 @@ private struct PhoneFleet {
         for index in loggers.indices {
             if chance(0.000_5) { loggers[index].clockJump = Int64.random(in: -5...5, using: &random) * Self.second }
             guard tick % Int(loggers[index].pause * 10) == 0 else { continue }
-            // Some fall silent for a while.
+            // Some phones fall silent for a while.
             if index % 7 == 3, (300..<600).contains(tick) { continue }
             let phone = loggers[index]
             let range = phone.made..<phone.made + Int(phone.pause) * 50
@@ -196,7 +196,7 @@ private struct PhoneFleet {
         }
     }
 
-    /// Kills the publisher with what it had published last and not sent yet, and starts another.
+    /// Kills the publisher, which loses its last unsent publications, and starts another.
     private mutating func kill() throws {
         var epochs = publisher.epochs
         for (name, runs) in epochs {
@@ -214,7 +214,7 @@ private struct PhoneFleet {
         asked = [:]
     }
 
-    // MARK: What must be true
+    // MARK: Invariants
 
     func check() {
         for phone in numbering {
@@ -236,7 +236,7 @@ private struct PhoneFleet {
             }
             let missing = Set(0..<phone.made).subtracting(numbers)
             if phone.room == 100_000 { #expect(missing.isEmpty, "seed \(seed): \(phone.name) \(missing.count)") }
-            // A phone with little room may also have had no more what a killed publisher had not sent yet.
+            // A phone with little room may also have dropped samples that a killed publisher had not sent yet.
             if lives == 1 { #expect(missing.isSubset(of: phone.dropped), "seed \(seed): \(phone.name)") }
         }
         for phone in loggers {

@@ -17,7 +17,7 @@ struct PushServiceTests {
         thread = try SocketThread(name: "test")
     }
 
-    /// Runs the program as long as a closure does, with the port that it takes samples at.
+    /// Runs the program with a free port for samples while a closure runs.
     private func serving(
         _ arguments: [String] = [], _ body: (ProgramUnderTest, ProgramReady, UInt16) async throws -> Void
     ) async throws {
@@ -96,7 +96,7 @@ struct PushServiceTests {
                 #expect(try await status([address, "-H", "Authorization: Bearer \(token)"]) == "200")
                 #expect(try await status(["\(address)?token=\(token)"]) == "200")
                 #expect(try await status(["\(address)?token=\(token)", "-H", "Origin: https://evil.example"]) == "403")
-                // The page says nothing of this machine; what it asks for needs the token, which is behind the #.
+                // The page itself reveals nothing about this machine; its requests need the token, which is behind the #.
                 let base = "https://localhost:\(port)"
                 let shown = try await program.line("the phone's link") { $0.contains("while it shows ") }
                 #expect(shown.hasSuffix("/phone#token=\(token)"))
@@ -127,7 +127,7 @@ struct PushServiceTests {
             ] {
                 #expect(try await post(path, body, to: port).status == status)
             }
-            // A gigabyte is refused before it is read, and cut if nobody said how long it is.
+            // A gigabyte is refused before it is read; without a declared length, the connection is cut.
             let long = "POST /samples HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nContent-Length: 1000000000\r\n\r\n"
             #expect(try await WebClient.answer(long, port: port)?.hasPrefix("HTTP/1.1 413 ") == true)
             let endless = try WebClient(port: port)
@@ -135,7 +135,7 @@ struct PushServiceTests {
                 "POST /samples HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n")
             for _ in 0..<40 { try await endless.send(String(repeating: " ", count: 1 << 16)) }
             #expect(try await endless.answer()?.contains("200 OK") != true)
-            // Those that send nothing hold up nobody.
+            // Idle connections delay nobody.
             let slow = try (0..<100).map { _ in try WebClient(port: port) }
             for client in slow {
                 try await client.send("POST /samples HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nContent-Length: 9\r\n\r\n{")
@@ -172,7 +172,7 @@ struct PushServiceTests {
         try await ProgramUnderTest.run("sensor-publisher", arguments: arguments) { program in
             let end = try await program.end()
             #expect(end == .exited(78))
-            #expect(program.standardError.contains("over plain HTTP: give --http-identity a directory"))
+            #expect(program.standardError.contains("over plain HTTP: pass --http-identity DIR"))
         }
     }
 

@@ -4,7 +4,7 @@ import SampleSources
 import ServiceKit
 import Testing
 
-/// When samples were taken that clients push to a machine that sleeps, in virtual time.
+/// In virtual time: the sample times that result when clients push to a machine that sleeps.
 @Suite(.timeLimit(.minutes(1)))
 struct PushSleepTests {
     private static let second: Int64 = 1_000_000_000
@@ -46,7 +46,7 @@ struct PushSleepTests {
         #expect(publisher.pushAnswers[request] == .accepted(next: nil))
     }
 
-    /// The uptimes of all samples, whose numbers must follow each other.
+    /// The uptimes of all samples, whose numbers must be consecutive.
     private func uptimes(_ stream: String = "accelerometer") -> [Int64] {
         let batches = publisher.epochs[StreamName(device: "m5", stream: stream)]?.values.flatMap(\.self) ?? []
         var next: Int64 = 0
@@ -108,7 +108,7 @@ struct PushSleepTests {
             let (first, last) = (try #require(times.first), try #require(times.last))
             let edge = Double(wake) / 1e9
             #expect(last <= edge || first > edge)
-            // What listeners make of it: dates that are right, but for those that were sampled in the sleep.
+            // The dates that listeners compute are correct, except for samples taken during the sleep.
             let own = Double(start) / 1e9 + batch.rows[batch.rows.count - 1] * 0.02
             #expect(abs(clock.date.seconds + last - clock.uptime - own) < 0.01)
         }

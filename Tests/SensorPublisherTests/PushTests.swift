@@ -5,7 +5,7 @@ import SampleSources
 import ServiceKit
 import Testing
 
-/// What a publisher does with what clients push, in virtual time.
+/// How a publisher handles pushed samples, in virtual time.
 @Suite(.timeLimit(.minutes(1)))
 struct PushTests {
     private static let second: Int64 = 1_000_000_000
@@ -72,7 +72,7 @@ struct PushTests {
         #expect(description.nextSequence == 40)
     }
 
-    /// A program before this one may have published what was before.
+    /// An earlier program may have published the samples before.
     @Test func whereARunBeganIsNotKnownIfTheClientNamesIt() throws {
         _ = publisher.push(samples(40..<50, epoch: "run1"))
         let description = try #require(publisher.heard.first?.descriptions.first)
@@ -156,7 +156,7 @@ struct PushTests {
         #expect(sequences() == Array(0..<30))
     }
 
-    /// A client that does not say what it still has: the run begins with what comes first.
+    /// The client does not report which samples it still has, so the run begins with the first that arrives.
     @Test func whatCameBeforeTheRunBeganIsNotCalledSafe() throws {
         let first = publisher.push(samples(50..<60))
         #expect(publisher.pushAnswers[first] == .accepted(next: 60))
@@ -303,7 +303,7 @@ struct PushTests {
         #expect(publisher.core.streams.enumerated().allSatisfy { $0.element.index == $0.offset })
     }
 
-    /// Has all streams make room for others that have ended then, too.
+    /// Makes all streams free space, including streams that have ended.
     private func makeRoom(by publisher: VirtualPublisher) {
         publisher.pass(to: publisher.now.monotonic + 601 * Self.second)
         publisher.run(seconds: 2)

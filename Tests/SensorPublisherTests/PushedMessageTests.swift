@@ -2,9 +2,9 @@ import Messages
 import SampleSources
 import Testing
 
-/// What phones and other clients send, read from its bytes.
+/// Messages of phones and other clients, read from their bytes.
 struct PushedMessageTests {
-    /// As the documentation of Sensor Logger has it.
+    /// The example in Sensor Logger's documentation.
     private static let documented = #"""
         {"messageId":7,"sessionId":"s1","deviceId":"d1","payload":[
          {"name":"accelerometer","time":1698501144401773000,"values":{"z":-0.10,"y":0.01,"x":0.06}},
@@ -39,7 +39,7 @@ struct PushedMessageTests {
         #expect(parts.map(\.unit) == ["m/s2", "m/s2", "m/s2"])
         #expect(parts[2].rows.values == [0.25, 1, -10])
         #expect(parts[2].description.contains("iOS: z of gravity is negative"))
-        // The other half of the third comes with the next message.
+        // The rest of the third sample comes with the next message.
         let next = #"""
             {"messageId":1,"sessionId":"s","deviceId":"d","payload":[
             {"name":"gravity","time":1698501144411773001,"values":{"x":0,"y":0,"z":-9.5}}]}

@@ -4,7 +4,7 @@ import SampleSources
 import TestSupport
 import Testing
 
-/// Lines whose values are not all numbers.
+/// Lines with values that are not all numbers.
 @Suite(.timeLimit(.minutes(1)))
 struct RecordParserTests {
     private func parse(_ parser: inout LineParser, _ text: String) throws(PublisherError) -> (Int64?, String) {
@@ -31,7 +31,7 @@ struct RecordParserTests {
             ))
         #expect(parser.fields == ["x", "z", "at", "label", "ok"])
         #expect(parser.types == [.number, .number, .date, .text, .boolean])
-        // What is missing is null, wherever the rest stands.
+        // Missing fields become null, whatever the order of the others.
         #expect(try parse(&parser, #"{"ok":false,"z":-1e-05}"#) == (nil, "null,-1e-05,null,null,false"))
         #expect(try parse(&parser, #"{"label":null,"x":"NaN"}"#) == (nil, #""NaN",null,null,null,null"#))
     }
@@ -79,7 +79,7 @@ struct RecordParserTests {
     }
 
     @Test(arguments: [
-        ("label:words", "is not a type"), ("a,a", "there twice"), ("", "is empty"), ("a,,b", "is empty"),
+        ("label:words", "is not a type"), ("a,a", "repeated"), ("", "is empty"), ("a,,b", "is empty"),
         ("Uptime", "reserved"), (":text", "is empty"),
         ((0...1000).map { "f\($0)" }.joined(separator: ","), "too many"),
     ])
@@ -90,7 +90,7 @@ struct RecordParserTests {
 
     @Test func aLineThatIsNotWhatItsFieldsAreIsRefusedAndChangesNothing() throws {
         var parser = LineParser(format: .ndjson)
-        #expect(problem(&parser, #"{"label":"a","label":"b"}"#) == "\"label\" is there twice")
+        #expect(problem(&parser, #"{"label":"a","label":"b"}"#) == "\"label\" appears twice")
         #expect(parser.fields.isEmpty, "a bad first line does not say what the fields are")
         _ = try parse(&parser, #"{"label":"a","x":1}"#)
         #expect(problem(&parser, #"{"label":5}"#).contains("\"label\" is 5, which is not text"))
@@ -139,18 +139,18 @@ struct RecordParserTests {
                 "attitude.x", "attitude.y", "attitude.z", "attitude.w", "magneticField.x", "magneticField.y",
                 "magneticField.z", "magneticField.accuracy", "heading", "referenceCoordinate",
             ])
-        // A component that the source never has is zero, and one that is missing now is null.
+        // A component that the source never has is zero; one that is missing now is null.
         var sparse = LineParser(format: .ndjson, FieldChoice(isMotion: true))
         #expect(
             try parse(&sparse, #"{"x":1,"y":2,"z":3,"referenceCoordinate":"xArb"}"#).1 == #"1,2,3,0,0,0,0,0,0,"xArb""#)
         #expect(try parse(&sparse, #"{"x":1,"y":2,"referenceCoordinate":null}"#).1 == "1,2,null,0,0,0,0,0,0,null")
-        // A table has it too.
+        // The same applies to a table.
         var table = LineParser(format: .csv, FieldChoice(isMotion: true))
         _ = try parse(&table, "t,y,label,heading,referenceCoordinate")
         #expect(try parse(&table, "0,2,walk,,xArb") == (0, #"0,2,0,0,0,0,0,0,0,null,"xArb""#))
         #expect(table.fields == DeviceMotion.fields + ["heading", "referenceCoordinate"])
         #expect(table.leftOut == ["label"])
-        // Numbers alone stay numbers, with the fields that there are.
+        // Numeric values stay numbers, with the existing fields.
         let layout = try DeviceMotionLayout(fields: ["attitude.w", "x", "other", "heading"])
         #expect(layout.fields == DeviceMotion.fields + ["attitude.w", "heading"])
         var row: [Double] = [9, 0.75, 1, 7, 180]
@@ -205,7 +205,7 @@ struct RecordParserTests {
             let first = sampler.advance(to: 150_000_000)
             #expect(first.map(\.rows) == [[0, 0.1]])
             #expect(first[0].records?.byteCount == 12)
-            // What is due of a batch under way is cut out of it.
+            // The due samples of an incomplete batch are cut out of it.
             let flushed = sampler.flush(at: 250_000_000)
             let part = try #require(flushed)
             #expect(part.rows == [0.2])
@@ -214,7 +214,7 @@ struct RecordParserTests {
             #expect(rest.map(\.rows) == [[0.3], [0.4]])
             #expect(sampler.state == .ended)
             try configuration.checkSource()
-            // Packed, it has numbers alone, as ever.
+            // A packed stream still has only numbers.
             let packed = try StreamConfiguration(
                 device: "phone", stream: "events", source: .replay(path), isPacked: true)
             #expect(try packed.makeSampler().types == nil)

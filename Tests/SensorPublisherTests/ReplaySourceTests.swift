@@ -99,7 +99,7 @@ struct ReplaySourceTests {
         #expect(try problem("x,y\n1,2\n").contains("line 2: there is no time"))
         #expect(try problem("t,x\n1700000000,2\n").contains("rebase"))
         #expect(try problem("t,x\n1700000000000,2\n").contains("1700000000000.0 is not a time in seconds"))
-        #expect(try problem(Self.walk, .init(conversion: .g)).contains("say that the file is in \"g\" or \"m/s2\""))
+        #expect(try problem(Self.walk, .init(conversion: .g)).contains("state the file's unit as \"g\" or \"m/s2\""))
         #expect(try problem("t,x\n0,1\n", .init(isLooping: true)).contains("cannot be looped"))
         let far = "t,x\n0,1\n-4000000000,2\n4000000000,3\n"
         #expect(try problem(far, .init(isLooping: true)).contains("looped beyond"))

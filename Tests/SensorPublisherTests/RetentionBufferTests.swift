@@ -34,7 +34,7 @@ struct RetentionBufferTests {
         #expect(buffer.batches(of: key, from: 95, count: .max, maximumBytes: .max).count == 5)
     }
 
-    /// Batches of one sample, as some sources publish them: memory is shared, and each still goes when it is too old.
+    /// Some sources publish batches of one sample. They share memory, and each is still removed when it is too old.
     @Test func smallBatchesShareMemoryAndGoOneByOne() {
         var buffer = RetentionBuffer(maximumAge: 299)
         for first in Int64(0)..<1_000 { buffer.insert(batch(first, 1), of: key, at: first) }
@@ -71,7 +71,7 @@ struct RetentionBufferTests {
         #expect(buffer.batches(of: 1, from: 100, count: 5, maximumBytes: .max).count == 0)
     }
 
-    /// What an allocator adds differs from machine to machine, and from run to run.
+    /// An allocator's overhead differs between machines and runs, so it must not count.
     @Test func batchesCountByWhatIsInThem() {
         var rows: [Double] = []
         rows.reserveCapacity(1_000)
@@ -103,7 +103,7 @@ struct RetentionBufferTests {
         var tight = RetentionBuffer(maximumAge: 600 * second, maximumBytes: 20 * roomy.bytes)
         for index in Int64(0)..<100 {
             tight.insert(batch(index * 100, 100), of: key, at: index * second)
-            // Of the batches that fit, one each second, the oldest is as many seconds old as there are others.
+            // One batch per second fits: the oldest is as many seconds old as there are other batches.
             if index >= 30 { #expect(tight.span(at: index * second) == Double(tight.batchCount - 1)) }
         }
         #expect((19...22).contains(tight.batchCount))
@@ -156,7 +156,7 @@ struct RetentionBufferTests {
         var generator = SplitMix(seed: seed)
         let limit = 20_000
         var buffer = RetentionBuffer(maximumAge: 500, maximumBytes: limit)
-        // The model: every batch ever inserted, in order, and whether it ought to be kept still.
+        // The model: every batch ever inserted, in order, and whether it should still be kept.
         var model: [(key: Int, first: Int64, count: Int, at: Int64)] = []
         var next: [Int64] = [0, 0, 0]
         var now: Int64 = 0
@@ -171,7 +171,7 @@ struct RetentionBufferTests {
             #expect(buffer.bytes >= buffer.batchCount * RetentionBuffer.entry)
             let dropped = model.count - buffer.batchCount
             if dropped > 0 {
-                // Not without need: it is too old, or too much if each batch had memory of its own.
+                // A batch is removed only if it is too old, or if all would need too much with memory of their own.
                 let cost = model[(dropped - 1)...].reduce(0) { $0 + $1.count * 16 + RetentionBuffer.overhead }
                 #expect(now - model[dropped - 1].at > 500 || cost > limit)
             }

@@ -2,14 +2,14 @@ import PublisherCore
 import SampleSources
 import Testing
 
-/// One sample and when it came out of a sampler.
+/// A sample, and when the sampler returned it.
 struct TakenSample: Equatable {
     let takenAt: Int64
     let uptime: Double
     let values: [Double]
 }
 
-/// A sampler with the source that it samples, which is read whenever rows are wanted.
+/// A sampler with its source, which is read whenever the sampler wants rows.
 @dynamicMemberLookup
 struct SourcedSampler {
     private var sampler: StreamSampler
@@ -31,7 +31,7 @@ struct SourcedSampler {
         read()
     }
 
-    /// All batches that are complete, up to the one with which a number of samples is reached.
+    /// All complete batches, up to the one that reaches the limit of samples.
     mutating func advance(to now: Int64, limit: Int = 100_000) -> [RowBatch] {
         var batches: [RowBatch] = []
         var taken = 0
@@ -48,7 +48,7 @@ struct SourcedSampler {
     mutating func flush(at now: Int64) -> RowBatch? { sampler.flush(at: now) }
     mutating func stop(at now: Int64) -> RowBatch? { sampler.stop(at: now) }
 
-    /// Lives by the sampler's own deadlines, on a clock that jumps from one to the next, until `end` or the source's end.
+    /// Runs on the sampler's own deadlines, with a clock that jumps from one to the next, until `end` or the source's end.
     mutating func run(until end: Int64) -> [TakenSample] {
         var samples: [TakenSample] = []
         var now = Int64.min
@@ -69,7 +69,7 @@ struct SourcedSampler {
 extension StreamConfiguration {
     func makeSampler() throws(PublisherError) -> any Sampler { try makeSampler(of: try openSource()) }
 
-    /// Of a source that is not standard input.
+    /// For a source other than standard input.
     func makeSourcedSampler() throws -> SourcedSampler {
         let source = try #require(try openSource())
         return try SourcedSampler(source: source, batch: batchSize(rate: source.rate), speed: speed)

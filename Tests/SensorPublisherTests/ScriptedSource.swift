@@ -1,6 +1,6 @@
 import SampleSources
 
-/// Rows that are recognised by their values, at regular or irregular times, some of them out of order.
+/// Rows that can be recognized by their values, at regular or irregular times, some of them out of order.
 struct ScriptedSource: SampleSource {
     let fields = ["index", "noise"]
     let unit: String? = nil
@@ -10,9 +10,9 @@ struct ScriptedSource: SampleSource {
     /// Nanoseconds between two samples.
     let interval: Int64
     let isRegular: Bool
-    /// How many samples there are; nil for no end.
+    /// The number of samples; nil for no end.
     let length: Int?
-    /// Whether it fails after the last sample, rather than end.
+    /// Whether the source fails after its last sample instead of ending.
     let fails: Bool
     private var index: Int64 = 0
 
@@ -37,6 +37,6 @@ struct ScriptedSource: SampleSource {
 
     mutating func rewind() { index = 0 }
 
-    /// How many samples of a regular source were taken a time after its start.
+    /// The number of samples that a regular source has taken this long after its start.
     func count(after time: Int64) -> Int { time < 0 ? 0 : min(Int(time / interval) + 1, length ?? .max) }
 }

@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The real program.
 @Suite(.timeLimit(.minutes(1)))
 struct SensorPublisherProgramTests {
     private let context: Context

@@ -32,7 +32,7 @@ struct SensorPublisherServiceTests {
             #expect(second.sequence == first.sequence + 1, "descriptions are counted")
             #expect(second.epoch == listed.epoch)
             #expect(second.nextSequence > first.nextSequence)
-            // The walk's steps are those of the samples that were published.
+            // The walk's steps match the published samples.
             let walk = try WalkSignal(cadence: 2)
             #expect(second.truth?.steps == walk.trueStepCount(until: Double(second.nextSequence - 1) / 1000))
         }
@@ -81,7 +81,7 @@ struct SensorPublisherServiceTests {
                 try await publisher.refusal(of: StreamsStop(stream: stranger)),
             ] {
                 #expect(refusal?.data?.reason == "unknownStream")
-                #expect(refusal?.message == "there is no stream left-wrist/gyro; there are phone/accelerometer")
+                #expect(refusal?.message == "there is no stream left-wrist/gyro; the streams are phone/accelerometer")
             }
         }
     }
@@ -169,7 +169,7 @@ struct SensorPublisherServiceTests {
     @Test func healthTellsHowLateSamplesAre() async throws {
         try await PublisherUnderTest.run(["signal": "sine", "rate": "1000"]) { publisher in
             let listener = try await publisher.listener()
-            // Measures come with the descriptions.
+            // Measures are published with the descriptions.
             for _ in 0..<2 { _ = try await listener.batches { _ in true } }
             let measures = try #require(publisher.host.health.reply.measures)
             let median = try #require(measures["latenessMedianSeconds"])
@@ -181,7 +181,7 @@ struct SensorPublisherServiceTests {
             try await eventually("the connection to be counted") {
                 publisher.host.health.reply.measures?["connectionsAccepted"] == 1
             }
-            // Behind its schedule for a moment, perhaps, on a busy machine.
+            // On a busy machine, the stream may be behind its schedule for a moment.
             try await eventually("health to be well") { publisher.host.health.reply.status == .ok }
         }
     }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The real program with a serial port: one end of a pseudo-terminal, under a name that leads to another one after a while.
+/// The real program with a serial port: one end of a pseudo-terminal, under a name that later leads to another one.
 @Suite(.timeLimit(.minutes(2)))
 struct SerialPortTests {
     private let context: Context
@@ -18,10 +18,10 @@ struct SerialPortTests {
         thread = try SocketThread(name: "test")
     }
 
-    /// A device that is plugged in: what it writes, the program reads at a path.
+    /// Plugs in a device: the program reads at a path the bytes that the device writes.
     private func plug(at path: FilePath) throws -> FileDescriptor {
         let device = try FileDescriptor.open("/dev/ptmx", .readWrite, options: .closeOnExec)
-        // TIOCGPTN and TIOCSPTLCK of asm-generic/ioctls.h: its number, and a lock that is open.
+        // TIOCGPTN and TIOCSPTLCK of asm-generic/ioctls.h: the terminal's number, and its unlocking.
         var (number, lock): (CInt, CInt) = (0, 0)
         try #require(
             ioctl(device.rawValue, 0x8004_5430, &number) == 0 && ioctl(device.rawValue, 0x4004_5431, &lock) == 0)
@@ -68,7 +68,7 @@ struct SerialPortTests {
                 let described = try #require(try await stream())
                 #expect(described.origin == .measured)
                 #expect(described.description == "serial:csv")
-                // What was lost while it was away is a gap of a length that is estimated.
+                // Samples lost while the device was away are a gap of estimated length.
                 let error = await #expect(throws: RequestError.self) {
                     try await client.send(
                         SamplesReplay(

@@ -60,7 +60,7 @@ struct SignalTests {
         #expect(error?.message.contains(problem) == true, "\(error?.message ?? "")")
     }
 
-    /// Golden values: a listener written in another language must find these.
+    /// Golden values: a listener in another language must compute the same.
     @Test func noiseIsAFunctionOfSeedIndexAndAxis() {
         let uniform = Noise(seed: 7, amplitude: 1, distribution: .uniform)
         #expect(uniform.value(index: 0, channel: 0) == 0.04869188335586272)

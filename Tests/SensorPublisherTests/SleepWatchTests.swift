@@ -37,7 +37,7 @@ struct SleepWatchTests {
         var watch = SleepWatch(elapsed: second, uptime: second)
         #expect(watch.notice(elapsed: 2 * second + SleepWatch.shortestSleep, uptime: 2 * second) == nil)
         #expect(watch.elapsed(at: 5 * second) == 5 * second)
-        // Short ones add up.
+        // Short sleeps add up.
         let twice = 3 * second + SleepWatch.shortestSleep + 1
         #expect(watch.notice(elapsed: twice, uptime: 3 * second) == SleepWatch.shortestSleep + 1)
     }

@@ -183,7 +183,7 @@ struct StreamConfigurationTests {
             "streams[1]: only one stream can read standard input"
         ),
         (#"{"device": "a", "stream": "b", "signal": "sine"}], "batch": [1"#, "\"batch\""),
-        (#"{"device": "a", "stream": "b", "signal": "sine"}], "packed": true, "x": [1"#, "so packed can't be said"),
+        (#"{"device": "a", "stream": "b", "signal": "sine"}], "packed": true, "x": [1"#, "so packed can't be used"),
         (#"{"device": "a", "stream": "b", "signal": "sine"}], "high-water-mark": 0, "x": [1"#, "write 1 or more"),
     ])
     func aBadConfigurationSaysWhereAndWhat(stream: String, problem: String) {

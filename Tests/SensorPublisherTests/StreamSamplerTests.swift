@@ -143,7 +143,7 @@ struct StreamSamplerTests {
         var generator = SplitMix(seed: 1)
         var sequence: Int64 = 0
         while let deadline = sampler.nextDeadline, deadline <= start + 86400 * second {
-            // The caller is up to 5 ms late each time: it must not add up.
+            // The caller is up to 5 ms late each time, which must not add up.
             for batch in sampler.advance(to: deadline + Int64.random(in: 0...5_000_000, using: &generator)) {
                 #expect(batch.firstSequence == sequence)
                 sequence += Int64(batch.count)
@@ -276,7 +276,7 @@ struct StreamSamplerTests {
         #expect(sampler.truth?.steps == 0)
         _ = sampler.advance(to: 2 * second)
         #expect(sampler.truth?.steps == 19)
-        // A second run begins anew, and adds to the first.
+        // A second run starts over, and its samples add to the first run's.
         _ = sampler.stop(at: 2 * second)
         #expect(sampler.truth?.steps == 19)
         try sampler.start(at: 5 * second)

@@ -4,7 +4,7 @@ import SampleSources
 import TestSupport
 import Testing
 
-/// Devices whose samples have times and no numbers.
+/// Devices whose samples have times but no numbers.
 @Suite(.timeLimit(.minutes(1)))
 struct TimedInputTests {
     private static let millisecond: Int64 = 1_000_000
@@ -26,7 +26,7 @@ struct TimedInputTests {
         return rows
     }
 
-    /// The first number of each sample by its time in milliseconds, and the losses, negative.
+    /// The first value of each sample, which is its time in milliseconds, and each loss as a negative count.
     private static func summary(_ pieces: [TimedInput.Piece]) -> [Int] {
         pieces.flatMap { piece in
             switch piece {

@@ -4,13 +4,13 @@ import SampleSources
 import ServiceKit
 import Testing
 
-/// A `Publication` in a made world: clocks that are set, sources that are read when the test likes, and a listener that
-/// remembers everything.
+/// A `Publication` in a simulated world: the test sets the clocks and decides when sources are read, and a listener remembers
+/// everything.
 final class VirtualPublisher {
-    /// What was heard of one stream.
+    /// A listener's record of one stream.
     struct Heard {
         var batches: [RowBatch] = []
-        /// What each says of the clocks.
+        /// The clock reading of each batch.
         var clocks: [ClockReading] = []
         var descriptions: [StreamDescription] = []
         var rows: [Double] { batches.flatMap(\.rows) }
@@ -19,26 +19,26 @@ final class VirtualPublisher {
     let core: Publication
     private var sources: [(any SampleSource)?]
     private(set) var heard: [Heard]
-    /// The batches of each stream, epoch by epoch.
+    /// The batches of each stream, by epoch.
     private(set) var epochs: [StreamName: [String: [RowBatch]]] = [:]
-    /// All batches in the order in which they were published, and when, on the monotonic clock.
+    /// All batches in publication order, each with its time on the monotonic clock.
     private(set) var published: [(stream: Int, batch: RowBatch, at: Int64)] = []
     private(set) var answers: [Int: Result<Publication.Answer, RequestError>] = [:]
-    /// What clients were answered that pushed something.
+    /// The answers to clients that pushed samples.
     private(set) var pushAnswers: [Int: PushAnswer] = [:]
     private(set) var health: [String: String] = [:]
     private(set) var isFinished = false
-    /// Everything that the core asked for, in words: the same from the same seed.
+    /// A hash of everything that the core requested; equal for runs with the same seed.
     private(set) var digest: UInt64 = 14_695_981_039_346_656_037
     private(set) var request = 0
 
     var now: Moment
     /// How far CLOCK_BOOTTIME is ahead of the monotonic clock.
     var slept: Int64 = 0
-    /// Asked whether rows are handed over at once; otherwise they wait for `deliver`.
+    /// Whether rows are delivered at once; otherwise they wait for `deliver`.
     var readsAtOnce: () -> Bool = { true }
     private(set) var waitingReads: [(stream: PublishedStream, count: Int)] = []
-    /// How many effects are carried out before the program is killed; nil for all.
+    /// The number of effects until the program is killed; nil for no kill.
     var effectsToLive: Int?
     private(set) var isDead = false
     private var rows = SourceRows()
@@ -64,7 +64,7 @@ final class VirtualPublisher {
         perform()
     }
 
-    /// Does what is due until nothing is.
+    /// Carries out due effects until none are left.
     func settle() {
         look()
         while !isDead, core.nextDeadline <= now.monotonic {
@@ -73,7 +73,7 @@ final class VirtualPublisher {
         }
     }
 
-    /// Lives by the core's own deadlines until a time.
+    /// Runs by the core's own deadlines until a time.
     func run(until end: Int64) {
         settle()
         while !isDead, core.nextDeadline <= end {
@@ -85,13 +85,13 @@ final class VirtualPublisher {
 
     func run(seconds: Double) { run(until: now.monotonic + Int64(seconds * 1e9)) }
 
-    /// Lets time pass in which the program does nothing.
+    /// Advances time while the program hangs.
     func pass(to time: Int64) {
         now.date = WallTime(nanosecondsSince1970: now.date.nanosecondsSince1970 + time - now.monotonic)
         now.monotonic = time
     }
 
-    /// Asks something, and returns its number.
+    /// Makes a request, and returns its number.
     func ask(_ question: (Publication, Int, Moment) -> Void) -> Int {
         look()
         request += 1
@@ -109,7 +109,7 @@ final class VirtualPublisher {
 
     func push(_ message: PushMessage) -> Int { ask { $0.push(message, as: $1, at: $2) } }
 
-    /// What comes in a datagram.
+    /// Delivers a datagram.
     func take(_ datagram: Datagram) {
         look()
         core.take(datagram, as: request + 1, at: now)
@@ -123,7 +123,7 @@ final class VirtualPublisher {
         perform()
     }
 
-    /// Bytes on standard input.
+    /// Delivers bytes on standard input.
     func type(_ text: String) {
         look()
         core.take(Array(text.utf8).span, at: now)
@@ -136,7 +136,7 @@ final class VirtualPublisher {
         perform()
     }
 
-    /// What a replay brings, and the rows in it.
+    /// A replay's reply, and its batches and rows.
     func replay(_ request: SamplesReplay) throws -> (reply: SamplesReplay.Reply, batches: [HeardBatch]) {
         var replay = try core.beginReplay(request)
         while !replay.isComplete { core.findNext(of: &replay, at: now) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct WalkSignalTests {
-    /// |a| of a walk at 100 Hz, averaged over 0.15 s (an odd number of samples: nothing is shifted).
+    /// |a| of a walk at 100 Hz, averaged over 0.15 s (an odd number of samples, so that nothing is shifted).
     private func smoothedMagnitude(_ walk: WalkSignal, seconds: Int) -> [Double] {
         let magnitude = (0..<Int64(seconds * 100)).map { index in
             let acceleration = walk.motion(at: Double(index) / 100, index: index).acceleration
@@ -16,7 +16,7 @@ struct WalkSignalTests {
         }
     }
 
-    /// A counter that knows nothing of the walk: maxima above 1.06 g, at least 0.3 s apart.
+    /// A step counter independent of the walk's model: maxima above 1.06 g, at least 0.3 s apart.
     private func countedSteps(_ magnitude: [Double]) -> [Double] {
         var steps: [Double] = []
         for index in magnitude.indices.dropFirst().dropLast() {
@@ -87,7 +87,7 @@ struct WalkSignalTests {
         }
     }
 
-    /// A turning device sees a fixed direction turn the other way: dg/dt = −ω × g.
+    /// Seen from a turning device, a fixed direction turns the other way: dg/dt = −ω × g.
     @Test func gravityTurnsAsTheRotationRateSays() throws {
         let walk = try WalkSignal(placement: .wrist, noise: 0)
         let step = 1e-5

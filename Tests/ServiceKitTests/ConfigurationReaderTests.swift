@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ConfigurationReaderTests {
-    /// Reads with a configuration file in a directory of its own.
+    /// Reads a configuration file in a directory of its own.
     private static func read<Result>(
         as program: Program = .recorder, file: String, flags: FlagValues = FlagValues(),
         environment: [String: String] = [:], _ body: (ConfigurationReader) throws -> Result
@@ -145,7 +145,7 @@ struct ConfigurationReaderTests {
         }
         #expect(error.status == .badConfiguration)
         #expect(error.message.hasPrefix("\"dtaa\" in "))
-        #expect(error.message.hasSuffix(" is not a setting of recorder: there are config, data"))
+        #expect(error.message.hasSuffix(" is not a setting of recorder: the settings are config, data"))
     }
 
     @Test(arguments: [

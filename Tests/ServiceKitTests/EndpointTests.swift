@@ -59,7 +59,7 @@ struct EndpointTests {
             error
                 == ServiceError(
                     .badConfiguration,
-                    "publish \(text) can be reached from other machines, and nothing protects it: give --keys DIR "
+                    "publish \(text) can be reached from other machines, and nothing protects it: pass --keys DIR "
                         + "(see holdfast-keys), listen on tcp://127.0.0.1:5550, or pass --insecure if the network is "
                         + "private"))
         let other = #expect(throws: ServiceError.self) { try endpoint.requireLocal(connectingTo: .recorder) }

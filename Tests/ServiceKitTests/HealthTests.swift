@@ -43,15 +43,17 @@ struct HealthTests {
             malformed.note(MessageError(.malformed, error), at: second * 1_000_000_000)
         }
         note("no JSON", at: 1)
-        // The last one counts, also if it is not said.
+        // The report's 60 s begin with the last error, even though only the first is named.
         note("another", at: 59)
         uptime.withLock { $0 = .seconds(118) }
         #expect(health.reply.reasons.count == 2)
-        #expect(health.reply.reasons.last?.contains("1 or more messages could not be read, lately: no JSON") == true)
+        #expect(
+            health.reply.reasons.last?.contains("1 or more messages could not be read, most recently: no JSON") == true)
         uptime.withLock { $0 = .seconds(119) }
         #expect(health.reply.reasons == ["the disk is full"])
         note("again", at: 200)
-        #expect(health.reply.reasons.last?.contains("3 or more messages could not be read, lately: again") == true)
+        #expect(
+            health.reply.reasons.last?.contains("3 or more messages could not be read, most recently: again") == true)
     }
 
     @Test func measuresAreShown() {
@@ -111,7 +113,7 @@ struct HealthTests {
         let clock = try WireCoding.decode(ReplyEnvelope<ServiceClock.Reply>.self, from: reply.utf8).result?.clock
         let read = try #require(clock)
         #expect((before.uptime...after.uptime).contains(read.uptime))
-        // On the wire a date has microseconds.
+        // On the wire a date has a resolution of microseconds.
         #expect((before.date.seconds - 1e-6...after.date.seconds).contains(read.date.seconds))
         #expect(read.elapsed == nil)
     }

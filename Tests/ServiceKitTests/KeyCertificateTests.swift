@@ -60,7 +60,7 @@ import ZeroMQ
             ),
             (
                 "curve\n    public-key = \"\(key)\"\n    secret-key = \"\(other.secretKey.text)\"",
-                "its public-key and its secret-key are not of one pair"
+                "its public-key and its secret-key do not match"
             ),
             (
                 "metadata\n    role = \"root\"\ncurve\n    public-key = \"\(key)\"",
@@ -68,7 +68,7 @@ import ZeroMQ
             ),
             (
                 "metadata\n    role = listen\n    role = delete\ncurve\n    public-key = \"\(key)\"",
-                "line 3 says metadata/role a second time"
+                "line 3 repeats metadata/role"
             ),
         ]
         for (text, reason) in wrong {

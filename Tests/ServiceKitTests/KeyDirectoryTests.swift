@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 import ZeroMQ
 
-/// Directories of keys: what is made, what is refused, who is on the list.
+/// Directories of keys: their creation, refused keys, and the list of clients.
 @Suite struct KeyDirectoryTests {
     @Test func keysAreMadeForTheirOwnerAlone() throws {
         try Self.withKeys { keys in
@@ -68,7 +68,7 @@ import ZeroMQ
             _ = try keys.make("bob", role: .listen)
             rename(keys.publicFile(of: "bob").string, keys.publicFile(of: "alice").string)
             let error = #expect(throws: ServiceError.self) { try keys.pair(of: "alice") }
-            #expect(error?.message.contains("not of one pair") == true)
+            #expect(error?.message.contains("does not match") == true)
         }
     }
 
@@ -141,7 +141,7 @@ import ZeroMQ
             let bob = try keys.publicKey(of: "bob")
             try await eventually("bob is on the list") { clients.client(with: bob)?.role == .command }
 
-            // In place, and as long as before.
+            // Rewritten in place, with the same length.
             let file = keys.publicFile(of: "alice")
             let text = try String(contentsOfFile: file.string, encoding: .utf8)
             try Self.write(text.replacing("listen", with: "delete"), to: file)
@@ -172,7 +172,7 @@ import ZeroMQ
                 return problems.now.count == 1
             }
             #expect(clients.client(with: alice)?.role == .listen)
-            // Two looks later it is not news.
+            // Two checks later, the problem is no longer new.
             try await Task.sleep(for: .milliseconds(250))
             #expect(clients.client(with: alice)?.role == .listen)
             #expect(problems.reports == 1)
@@ -214,7 +214,7 @@ import ZeroMQ
         }
     }
 
-    /// Lends a list with alice on it, who may listen, her key, and what is reported of the list.
+    /// Makes a list on which alice has permission to listen, and passes it with her key and the reported problems.
     private static func withAlice(
         _ body: (KeyDirectory, AllowedClients, CurveKey, Problems) async throws -> Void
     ) async throws {
@@ -236,12 +236,12 @@ import ZeroMQ
     }
 }
 
-/// What was reported last.
+/// The problem reported last.
 private final class Problems: Sendable {
     private let state = Mutex<(problems: [String], reports: Int)>(([], 0))
 
     var now: [String] { state.withLock { $0.problems } }
-    /// How often something was reported.
+    /// The number of reports.
     var reports: Int { state.withLock { $0.reports } }
 
     func set(_ new: [String]) { state.withLock { $0 = (new, $0.reports + 1) } }

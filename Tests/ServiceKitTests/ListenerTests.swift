@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What a program that listens does as the addresses of a name come and go: on the loopback network, which has many.
+/// A listening program while the addresses of a name come and go, on the loopback network, which has many.
 @Suite(.timeLimit(.minutes(1)))
 struct ListenerTests {
     private let context: Context
@@ -41,7 +41,7 @@ struct ListenerTests {
         var flags = FlagValues()
         flags.set("publish", "inproc://publish")
         flags.set("reply", "inproc://reply")
-        // The names are looked up by the tests; what they lead to is on this machine.
+        // The tests resolve the names themselves, to addresses of this machine.
         flags.set("insecure", true)
         let reader = try ConfigurationReader(for: .recorder, flags: flags, environment: [:])
         return try ServiceHost(
@@ -83,7 +83,7 @@ struct ListenerTests {
 
     private func connected(_ health: Health) -> Double { health.reply.measures?["addressesConnected"] ?? -1 }
 
-    /// Publishes until each was heard.
+    /// Publishes until every publisher was heard.
     private func hear(_ publishers: [(Publisher, String)], in heard: Heard) async throws {
         try await eventually("\(publishers.map(\.1)) to be heard") {
             for (publisher, topic) in publishers { try publisher.publish([Array(topic.utf8)]) }
@@ -103,7 +103,7 @@ struct ListenerTests {
         let (one, port) = try publisher(at: "127.0.0.1", port: "*")
         let (two, _) = try publisher(at: "127.0.0.2", port: port)
         let (three, _) = try publisher(at: "127.0.0.3", port: port)
-        // Nobody knows the name at the start: that is no error, and health says it.
+        // The name is unknown at the start: that is not an error, but health reports it.
         try await withListener(at: ["tcp://sensors:\(port)"]) { health, heard in
             try await eventually("health to tell") { reasons(health).contains("nobody knows it") }
             addresses.set(["127.0.0.1", "127.0.0.2"])
@@ -112,7 +112,7 @@ struct ListenerTests {
             addresses.set(["127.0.0.1", "127.0.0.2", "127.0.0.3"])
             let start = MonotonicClock.now
             try await hear([(three, "topic/3")], in: heard)
-            // The next look-up comes within its interval; the rest is a busy machine's.
+            // The next look-up comes within its interval; the rest allows for a busy machine.
             #expect(MonotonicClock.now - start < 4 * ConnectionPlan.lookupInterval)
         }
     }
@@ -124,13 +124,13 @@ struct ListenerTests {
         try await withListener(at: endpoints) { health, heard in
             try await hear([(publisher, "topic/first")], in: heard)
             try await eventually("all names to be known") { health.reply.reasons.isEmpty && connected(health) == 1 }
-            // It is told of its connections a little later.
+            // The publisher learns of its connections a little later.
             try await eventually("one connection") { publisher.connectionEvents.accepted == 1 }
         }
     }
 
     @Test func itSaysWhoIsAwayAndTakesThemBack() async throws {
-        // Nobody connects from these addresses, so whatever port one has is free at the other.
+        // No client connects from these addresses, so a port that one has is free at the other.
         let (other, port) = try publisher(at: "127.0.0.3", port: "*")
         addresses.set(["127.0.0.2", "127.0.0.3"])
         try await withListener(at: ["tcp://sensors:\(port)"]) { health, heard in

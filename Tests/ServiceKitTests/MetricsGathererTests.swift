@@ -30,7 +30,7 @@ struct MetricsGathererTests {
         }
         for _ in 0..<3 { #expect(await gatherer.page() == nil) }
         #expect(questions.value.load(ordering: .relaxed) == 1)
-        // It continues.
+        // Gathering continues.
         open.finish()
         try await eventually("it answers") { await gatherer.page() != nil }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct MomentTests {
-    /// Reads clocks that move on by so much between the readings, beginning at 0.
+    /// Reads clocks that start at 0 and advance by these steps between the readings.
     private func moment(steps: [Int64]) -> (now: Moment, readings: Int) {
         var (time, readings) = (Int64(0), 0)
         func next() -> Int64 {
@@ -25,7 +25,7 @@ struct MomentTests {
         #expect(readings == 3)
     }
 
-    /// As by another program that took the processor.
+    /// Another program may take the processor between the readings.
     @Test func whatHappensInBetweenIsReadAgain() {
         let (now, readings) = moment(steps: [130_000_000, 20, 20, 30, 20])
         #expect(now.date.nanosecondsSince1970 - now.monotonic == 30)

@@ -16,7 +16,7 @@ struct ProgramUnderTestTests {
             executable: shell, arguments: ["-c", script], environment: environment, in: directory, input: input, body)
     }
 
-    /// Signal 0 asks whether a process is there: kill(2).
+    /// Signal 0 only checks that a process exists: kill(2).
     private static func isRunning(_ process: Int32) -> Bool { kill(process, 0) == 0 }
 
     @Test func whatAProgramWritesAndItsExitCodeAreKnown() async throws {
@@ -85,7 +85,7 @@ struct ProgramUnderTestTests {
             let child = try await $0.line { _ in true }
             return [try #require($0.processIdentifier), try #require(Int32(child))]
         }
-        // The child's own parent is gone; whoever adopts it may leave it a zombie for a while.
+        // The child's own parent is gone; the process that adopts the child may leave it a zombie for a while.
         try await eventually("the program's child is gone") { !processes.contains(where: Self.isAlive) }
     }
 
@@ -140,7 +140,7 @@ struct ProgramUnderTestTests {
     }
 
     @Test func variablesOfThisProcesssOwnConfigurationAreNotHandedOn() async {
-        // In a process of its own, because setenv(3) is not safe beside other threads that read the environment.
+        // In a separate process, because setenv(3) is unsafe while other threads read the environment.
         await #expect(processExitsWith: .success) {
             setenv("HOLDFAST_TEST_LEAK", "1", 1)
             let script = "echo ${HOLDFAST_TEST_LEAK-none} $HOLDFAST_DATA"

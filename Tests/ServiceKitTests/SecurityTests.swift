@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What is spoken with whom, with keys and without.
+/// Which connections are encrypted, with keys and without.
 @Suite struct SecurityTests {
     private static let near = ["tcp://127.0.0.1:5550", "ipc:///x", "inproc://x"]
     private static let far = ["tcp://192.168.1.7:5550", "tcp://recorder:5550"]

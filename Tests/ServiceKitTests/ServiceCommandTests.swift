@@ -17,7 +17,7 @@ private struct TestSettings: SettingGroup {
     @Setting("What the part does.") var behave = "well"
 }
 
-/// A program whose one part does what the setting `behave` says.
+/// A program with one part, whose behaviour the setting `behave` selects.
 private struct TestCommand: ServiceCommand {
     static let program = Program.recorder
     static let configuration = commandConfiguration(abstract: "Tests.")
@@ -312,7 +312,7 @@ struct ServiceCommandTests {
             health: Health { .seconds(12) })
     }
 
-    /// Answers `service.health` while the body asks.
+    /// Answers `service.health` while the body runs.
     private static func answering(_ body: (_ endpoint: String, Health) async throws -> Void) async throws {
         let host = try host()
         var router = RequestRouter()
@@ -359,7 +359,7 @@ struct ServiceCommandTests {
         let error = await #expect(throws: ServiceError.self) { try await command.answer() }
         #expect(
             error?.message
-                == "no recorder answers at ipc:///no/such/socket within 50ms: start one, or say --reply ENDPOINT")
+                == "no recorder answers at ipc:///no/such/socket within 50ms: start one, or pass --reply ENDPOINT")
         let exit = await #expect(throws: ExitCode.self) { try await command.run() }
         #expect(exit?.rawValue == 69)
     }

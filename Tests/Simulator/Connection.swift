@@ -1,25 +1,25 @@
-/// What a subscriber hears of a publisher: in order, late, and not at all while nothing connects them.
+/// A subscriber's connection to a publisher: messages arrive in order and late, and not at all while it is cut.
 struct Connection {
     /// Nothing arrives, in either direction.
     var isCut = false
-    /// Samples are dropped, as over a high-water mark.
+    /// Until this time samples are dropped, as above a high-water mark.
     var dropsUntil: Int64 = 0
-    /// When it stands again after a program's start.
+    /// When the connection is established again after a program's start.
     var standsFrom: Int64 = 0
-    /// Until when a reader takes nothing: what arrives meanwhile waits, up to a bound.
+    /// Until this time the reader takes nothing: arriving messages wait, up to a limit.
     var heldUntil: Int64 = 0
-    /// When what was sent last arrives.
+    /// The arrival time of the last message sent.
     private var lastArrival: Int64 = 0
 
     func isOpen(at now: Int64) -> Bool { !isCut && now >= standsFrom }
 
-    /// Whether samples that are sent now arrive.
+    /// Whether samples sent now arrive.
     func delivers(at now: Int64) -> Bool { isOpen(at: now) && now >= dropsUntil }
 
-    /// Whether samples that are sent now are taken at once.
+    /// Whether samples sent now are processed at once.
     func isHeard(at now: Int64) -> Bool { delivers(at: now) && now >= heldUntil }
 
-    /// When something that is sent now arrives; what was sent before arrives before.
+    /// The arrival time of a message sent now; earlier messages arrive before it.
     mutating func arrival(sentAt now: Int64, delay: Int64) -> Int64 {
         lastArrival = max(lastArrival, now + delay, heldUntil)
         return lastArrival

@@ -1,5 +1,5 @@
 extension Simulation {
-    /// How often something was checked, by program.
+    /// The number of checks, by program.
     struct Checks: Equatable {
         var logManager = 0
         var configurations = 0
@@ -7,7 +7,7 @@ extension Simulation {
         var stepCounter = 0
     }
 
-    /// What was done to relays and servers, and what they did.
+    /// The faults injected into relays and servers, and their effects.
     struct RelayCounts: Equatable {
         var sendingKills = 0
         var servingKills = 0
@@ -16,25 +16,25 @@ extension Simulation {
         var outages = 0
         var lostDisks = 0
         var leaderChanges = 0
-        /// Messages that were stored, dropped with their leader, called repeats, and given out again.
+        /// Messages that were stored, dropped with their leader, reported as repeats, and delivered again.
         var messages = 0
         var dropped = 0
         var repeats = 0
         var redelivered = 0
-        /// Answers of replicas that lacked something.
+        /// Answers of replicas that lacked messages.
         var staleAnswers = 0
     }
 
-    /// What was done and checked.
+    /// The injected faults and the checks.
     struct Counts: Equatable {
         var kills = 0
         var killsInRecovery = 0
-        /// In a call of the disk, those in a recovery included.
+        /// Kills in a call of the disk, including those in a recovery.
         var callKills = 0
         var powerCuts = 0
         var publisherKills = 0
         var sessions = 0
-        /// Of them those that began in the past.
+        /// Sessions that began in the past.
         var pasts = 0
         var cuts = 0
         var failures = 0
@@ -44,23 +44,23 @@ extension Simulation {
         var samples = 0
         var lost = 0
         var published = 0
-        /// What was judged: sessions, the logs of streams, and places that were durable before.
+        /// Judged sessions, stream logs, and places that had been durable before.
         var judged = 0
         var logs = 0
         var durable = 0
-        /// Lengths of files that were compared after a recovery.
+        /// File lengths compared after a recovery.
         var lengths = 0
-        /// Requests that were answered as durable.
+        /// Requests whose answer promised durability.
         var acknowledged = 0
         var partitions = 0
         var slowReaders = 0
         var sleeps = 0
         var jumps = 0
-        /// A publisher and the recorder at a time.
+        /// Simultaneous kills of a publisher and the recorder.
         var doubleKills = 0
         // log-manager
         var logManagerKills = 0
-        /// Requests of people, thresholds that were published, files that were marked and removed.
+        /// Requests of users, published thresholds, files that were marked and removed.
         var requests = 0
         var crossings = 0
         var marked = 0
@@ -70,16 +70,16 @@ extension Simulation {
         var commits = 0
         var steps = 0
         var stepGaps = 0
-        /// Devices of which every step was counted.
+        /// Devices whose every step was counted.
         var wholeWalks = 0
         // archiver
         var archiverKills = 0
         var archives = 0
-        /// Tries of uploads.
+        /// Attempted uploads.
         var uploads = 0
         var checks = Checks()
         var relay = RelayCounts()
-        /// Nanoseconds for which the oldest bytes waited to be durable.
+        /// The longest wait, in nanoseconds, of bytes for durability.
         var oldestUncommitted: Int64 = 0
     }
 }

@@ -1,4 +1,4 @@
-/// Effects that take time: those of a kind are carried out one after the other. Of one life of a program.
+/// Carries out effects that take time, those of a kind in sequence, during one life of a program.
 final class EffectLanes {
     private final class Lane {
         var effects: [(delay: ClosedRange<Int64>, body: () throws -> Void)] = []
@@ -10,7 +10,7 @@ final class EffectLanes {
     private let afterEach: () throws -> Void
 
     /// - Parameters:
-    ///   - later: does something later, unless the program has ended by then.
+    ///   - later: schedules a closure, unless the program has ended by then.
     ///   - afterEach: is called after each effect.
     init(
         later: @escaping (ClosedRange<Int64>, @escaping () throws -> Void) -> Void,
@@ -22,7 +22,7 @@ final class EffectLanes {
 
     var isEmpty: Bool { lanes.values.allSatisfy { $0.effects.isEmpty && !$0.isBusy } }
 
-    /// Does something after what came before it in the same lane.
+    /// Schedules an effect after the earlier ones of its lane.
     func add(to name: String, _ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
         let lane = lanes[name] ?? Lane()
         lanes[name] = lane

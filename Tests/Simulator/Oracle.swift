@@ -5,17 +5,16 @@ import PublisherCore
 import Recording
 import SystemPackage
 
-/// Knows every sample that was published, and what a recording of it must have.
+/// Knows every published sample, and what a recording of it must include.
 struct Oracle {
-    /// A batch that was published.
     struct Batch {
         /// In virtual nanoseconds.
         let time: Int64
-        /// The end of its samples.
+        /// One past the batch's last sample.
         let end: Int
         /// Nanoseconds for which the publisher's machine had slept.
         let slept: Int64
-        /// When its publisher had no more room for it.
+        /// When the publisher removed the batch for lack of space.
         var forgotten = Int64.max
     }
 
@@ -27,7 +26,7 @@ struct Oracle {
         private var uptimes: [Double] = []
         /// When the publisher ended, in virtual nanoseconds; nil while it runs.
         var end: Int64?
-        /// Nanoseconds for which its machine had slept then.
+        /// Nanoseconds for which the publisher's machine had slept at its end.
         var slept: Int64 = 0
 
         init(name: String) { self.name = name }
@@ -38,18 +37,19 @@ struct Oracle {
             uptimes.indices.contains(sequence) ? uptimes[sequence] : .nan
         }
 
-        /// The first sample that was taken at an uptime or later.
+        /// The first sample taken at an uptime or later.
         func first(from uptime: Double) -> Int { uptimes.firstIndex { $0 >= uptime } ?? uptimes.count }
 
-        /// Whether a listener has no way to know of a sample: the publisher was killed before it described its stream again.
+        /// Whether a listener may never learn of a sample, because the publisher was killed before its next description of the
+        /// stream.
         func mayEndUnheard(_ sequence: Int) -> Bool {
             guard let end, let batch = batch(of: sequence) else { return false }
             return (end - slept) - (batch.time - batch.slept) < 2_100_000_000
         }
 
-        /// The batch that a sample was published in; nil if it never was.
+        /// The batch in which a sample was published; nil if it never was.
         func batch(of sequence: Int) -> Batch? {
-            // The first batch that ends behind it.
+            // The first batch that ends after the sample.
             var range = 0..<batches.count
             while !range.isEmpty {
                 let middle = range.lowerBound + range.count / 2
@@ -70,31 +70,31 @@ struct Oracle {
         mutating func forget(_ batch: Int, at time: Int64) { batches[batch].forgotten = time }
     }
 
-    /// A run of a stream's publisher, as its place in `epochs`, and the sample that comes next in it.
+    /// A publisher run of a stream, as its index in `epochs`, and the next sample in it.
     typealias Place = (epoch: Int, sequence: Int)
 
-    /// By stream, in the order in which they began. A sample's second and third value are its epoch's place here, and its
+    /// By stream, in the order in which they began. A sample's second and third values are the index of its epoch here, and its
     /// own number.
     private(set) var epochs: [StreamName: [Epoch]] = [:]
 
-    /// Where streams stood when they were described.
+    /// The places of streams according to their descriptions.
     func places(of descriptions: [StreamDescription]) -> [StreamName: Place] {
         var places: [StreamName: Place] = [:]
         for description in descriptions {
-            // It may have been started again since.
+            // The publisher may have restarted since.
             let epoch = epochs[description.name]?.lastIndex { $0.name == description.epoch } ?? 0
             places[description.name] = (epoch, description.nextSequence)
         }
         return places
     }
 
-    /// Whether a log says that its session ends at a place.
+    /// Whether a log has this place as the session's end.
     func isEnd(_ place: Place, of log: SessionRecord.Log) -> Bool {
         let name = epochs[StreamName(device: log.device, stream: log.stream)]?[place.epoch].name
         return log.epochs.contains { $0.epoch == name && $0.end == place.sequence }
     }
 
-    /// How far a stream had been published at a time; nil if nothing was.
+    /// How far a stream had been published at a time; nil if nothing was published.
     func place(of stream: StreamName, at time: Int64) -> Place? {
         guard let epochs = epochs[stream],
             let index = epochs.lastIndex(where: { $0.batches.first.map { $0.time <= time } ?? false }),
@@ -105,8 +105,8 @@ struct Oracle {
 
     mutating func begin(_ stream: StreamName, _ epoch: Epoch) { epochs[stream, default: []].append(epoch) }
 
-    /// Notes a batch that is published.
-    /// - Returns: its number in its epoch, and what is wrong with it.
+    /// Notes a published batch.
+    /// - Returns: its number in its epoch, and a violation, if any.
     mutating func note(
         _ stream: StreamName, _ batch: RowBatch, at time: Int64, slept: Int64
     ) -> (number: Int, violation: String?) {
@@ -125,7 +125,7 @@ struct Oracle {
         return ((epochs[stream]?[last].batches.count ?? 1) - 1, violation)
     }
 
-    /// Notes that a publisher has no more room for a batch of its present run.
+    /// Notes that a publisher removed a batch of its current run for lack of space.
     mutating func forget(_ batch: Int, of stream: StreamName, at time: Int64) {
         guard let last = epochs[stream]?.indices.last else { return }
         epochs[stream]?[last].forget(batch, at: time)
@@ -139,21 +139,22 @@ struct Oracle {
 
     // MARK: Judging
 
-    /// What is wrong with what was recorded of a stream.
+    /// The judgement of a recorded stream.
     struct Judgement {
         var samples = 0
         var lost = 0
         var violations: [String] = []
     }
 
-    /// Judges what a finished session has of a stream.
+    /// Judges a finished session's recording of a stream.
     /// - Parameters:
     ///   - first: the epoch and sample with which the session begins.
-    ///   - earliest: the uptime from which there may be samples before it; nil if there may be none.
-    ///   - last: the epoch and the end of the samples that it must account for; nil if it was not stopped.
-    ///   - removed: where files are kept that log-manager removed.
-    ///   - mayBeUnknown: whether a sample of an epoch may be missing without a gap; nil if only what the recorder heard decides that.
-    ///   - mayLose: whether a sample of an epoch may be lost, in a gap whose length is known or not.
+    ///   - earliest: the uptime from which samples before `first` are allowed; nil if none are.
+    ///   - last: the epoch and the end of the samples for which the session must account; nil if it was not stopped.
+    ///   - removed: the directory with the files that log-manager removed.
+    ///   - mayBeUnknown: whether a sample of an epoch may be missing without a gap; nil if that depends only on what the recorder
+    ///     heard.
+    ///   - mayLose: whether a sample of an epoch may be lost, in a gap of known or unknown length.
     func judge(
         _ log: SessionRecord.Log, of record: SessionRecord, in directory: SessionDirectory,
         first: Place, earliest: Double?, last: Place?, removed: FilePath, isPaused: (Double) -> Bool?,
@@ -173,14 +174,14 @@ struct Oracle {
         var expected = first
         var hasBegun = false
         let heard = Set(log.epochs.map(\.epoch))
-        /// Whether the recorder received nothing of a run. The run before it must then end in a gap of unknown length.
+        /// Whether the recorder received nothing of a run. Then the run before it must end in a gap of unknown length.
         func isUnheard(_ epoch: Int) -> Bool {
             guard !heard.contains(epochs[epoch].name),
                 let before = epochs[..<epoch].last(where: { heard.contains($0.name) })
             else { return false }
             return gaps[before.name]?.contains(where: \.isEmpty) ?? false
         }
-        /// Passes over samples that are not there, up to one that is.
+        /// Skips missing samples, up to one that is there.
         func pass(to epoch: Int, _ sequence: Int) {
             while (expected.epoch, expected.sequence) < (epoch, sequence) {
                 let present = epochs[expected.epoch]
@@ -254,9 +255,10 @@ struct Oracle {
     }
 }
 
-/// Finds the second and third value of a sample in its record: no more of it is looked at, for there are millions.
+/// Extracts the second and third values of a sample from its record. The rest is not parsed, because there are millions of
+/// records.
 private struct SampleValues {
-    /// The place of `x` among a table's columns; nil in JSON.
+    /// The index of `x` among a table's columns; nil in JSON.
     private let column: Int?
     private let delimiter: UInt8
 
@@ -268,7 +270,7 @@ private struct SampleValues {
     func read(_ record: UnsafeRawBufferPointer) -> (x: Int, y: Int)? {
         var place = 0
         if let column {
-            // No text in front of it has a delimiter.
+            // No text before this column includes a delimiter.
             for _ in 0..<column {
                 guard let end = record[place...].firstIndex(of: delimiter) else { return nil }
                 place = end + 1
@@ -285,7 +287,7 @@ private struct SampleValues {
         return (x, y)
     }
 
-    /// Moves behind a key.
+    /// Moves past a key.
     private static func find(_ key: StaticString, in record: UnsafeRawBufferPointer, _ place: inout Int) -> Bool {
         guard let base = record.baseAddress else { return false }
         let length = key.utf8CodeUnitCount
@@ -301,7 +303,7 @@ private struct SampleValues {
         return false
     }
 
-    /// Moves behind a whole number.
+    /// Reads a whole number and moves past it.
     private static func number(_ record: UnsafeRawBufferPointer, _ place: inout Int) -> Int? {
         let start = place
         var number = 0

@@ -1,7 +1,7 @@
 import Foundation
 import SampleSources
 
-/// Samples that are recognised by their values: the run of their publisher, and their own number.
+/// Samples identified by their values: the publisher's run and their own number.
 struct ProbeSource: SampleSource {
     let fields: [String]
     let unit: String?
@@ -9,7 +9,7 @@ struct ProbeSource: SampleSource {
     let description = "probe"
 
     private let epoch: Int
-    /// Whether it has an acceleration too, of somebody who walks.
+    /// Whether the samples also have the acceleration of a person who walks.
     private let isWalk: Bool
     private var count = 0
 

@@ -1,6 +1,6 @@
 import HeapModule
 
-/// Virtual time: what happens next, in the order of its time, and of events of the same time in an order that the seed decides.
+/// Virtual time: events in order of their time; the seed determines the order of simultaneous ones.
 struct Schedule {
     private struct Event: Comparable {
         let time: Int64
@@ -20,13 +20,13 @@ struct Schedule {
     private var events = Heap<Event>()
     private var count = 0
 
-    /// Has something happen at a time, or now if that has passed.
+    /// Schedules a closure for a time, or for now if that has passed.
     mutating func add(at time: Int64, order: UInt64, _ body: @escaping () throws -> Void) {
         count += 1
         events.insert(Event(time: max(now, time), order: order, number: count, body: body))
     }
 
-    /// Moves on to the next event; nil if there is none until the end.
+    /// Advances to the next event; nil if there is none until the end.
     mutating func next(until end: Int64) -> (() throws -> Void)? {
         guard let event = events.min, event.time <= end else {
             now = max(now, end)

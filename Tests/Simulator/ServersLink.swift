@@ -1,25 +1,25 @@
 import RelayCore
 
-/// A relay's connection to the servers: to one of them at a time, until that ends or nothing comes any more.
+/// A relay's connection to the servers: to one at a time, until the connection ends or is silent too long.
 final class ServersLink {
-    /// Nanoseconds until a connection over which nothing comes is given up: the library sends a ping each second.
+    /// Nanoseconds until a silent connection is closed: the library sends a ping each second.
     private static let silence: ClosedRange<Int64> = 2_000_000_000...3_000_000_000
     private static let pause: ClosedRange<Int64> = 250_000_000...500_000_000
-    /// Nanoseconds until a question without an answer has failed.
+    /// Nanoseconds until an unanswered request fails.
     static let requestLimit: Int64 = 5_000_000_000
 
     private let simulation: Simulation
     private let servers: SimulatedServers
-    /// Whether nothing passes between the relay's machine and the servers.
+    /// Whether the path between the relay's machine and the servers is cut.
     private(set) var isCut = false
-    /// The server that it is connected to.
+    /// The connected server.
     private(set) var server: Int?
-    /// Called when the connection comes or goes; nil while no program runs.
+    /// Called when the connection opens or closes; nil while no program runs.
     private var noteConnected: ((Bool) throws -> Void)?
-    /// Of the connection: what comes over one that ended is lost.
+    /// The connection's number: messages over an earlier connection are lost.
     private var number = 0
     private var lastArrival: Int64 = 0
-    /// What the system still has of what was sent over a path that was cut.
+    /// Messages sent over a cut path that the operating system still holds.
     private var held: [() throws -> Void] = []
 
     init(_ servers: SimulatedServers, of simulation: Simulation) {
@@ -29,18 +29,18 @@ final class ServersLink {
 
     var isConnected: Bool { server != nil }
 
-    /// Whether requests over it are answered.
+    /// Whether requests over the connection are answered.
     var isServed: Bool { !isCut && servers.isServing && server.map { !servers.replicas[$0].isApart } ?? false }
 
     // MARK: Connecting
 
-    /// Begins for a program that starts.
+    /// Begins connecting for a program that starts.
     func begin(_ noteConnected: @escaping (Bool) throws -> Void) {
         self.noteConnected = noteConnected
         connect(1_000_000...50_000_000)
     }
 
-    /// Ends with its program. What the system has of what was sent still goes its way.
+    /// Closes the connection with its program. Messages already sent still arrive.
     func end() {
         noteConnected = nil
         server = nil
@@ -58,7 +58,7 @@ final class ServersLink {
         }
     }
 
-    /// Ends the connection, if it is to this server.
+    /// Ends the connection if it is to this server.
     func lose(_ ended: Int) {
         guard server == ended else { return }
         disconnect(after: 1_000_000...20_000_000)
@@ -89,7 +89,7 @@ final class ServersLink {
 
     // MARK: Sending
 
-    /// Sends something that reaches the server, sooner or later or not at all, even if its program has ended by then.
+    /// Sends a message that reaches the server sooner, later or never, even if its program has ended by then.
     private func send(_ body: @escaping (Int) throws -> Void) {
         guard let server else { return }
         let deliver = { [self] in if servers.replicas[server].isUp { try body(server) } }
@@ -105,14 +105,14 @@ final class ServersLink {
         }
     }
 
-    /// Answers over the connection that a question came over, if it is still there.
+    /// Answers over the connection of the request, if that still exists.
     private func answer(to number: Int, _ body: @escaping () throws -> Void) {
         simulation.later(100_000...8_000_000) { [self] in
             if self.number == number, !isCut, simulation.relays?.losesAnswer() != true { try body() }
         }
     }
 
-    /// Asks a question, and takes what comes first: an answer, or the end of the time for it.
+    /// Sends a request, and takes whichever comes first: the answer or the timeout.
     func ask<Content>(
         within limit: Int64, _ question: @escaping (Int) -> SimulatedServers.Answer<Content>,
         _ done: @escaping (SimulatedServers.Answer<Content>) throws -> Void
@@ -125,7 +125,7 @@ final class ServersLink {
         }
     }
 
-    /// Publishes a message. Nothing is known of it when the time for its acknowledgement is over.
+    /// Publishes a message. If its acknowledgement does not arrive in time, the outcome is unknown.
     func publish(
         within limit: Int64, _ send: @escaping (Int, @escaping (Sending.Outcome) -> Void) -> Void,
         _ done: @escaping (Sending.Outcome) throws -> Void
@@ -136,7 +136,7 @@ final class ServersLink {
         }
     }
 
-    /// What is to be called with an answer. Only the first one counts, and none that comes after the time for it.
+    /// Wraps a completion handler so that it takes only the first answer, and none after the timeout.
     private func first<Answer>(
         within limit: Int64, or late: Answer, _ done: @escaping (Answer) throws -> Void
     ) -> (Answer) throws -> Void {
@@ -150,6 +150,6 @@ final class ServersLink {
         return take
     }
 
-    /// Sends what nothing answers.
+    /// Sends a message that is not answered.
     func tell(_ body: @escaping (Int) -> Void) { send { body($0) } }
 }

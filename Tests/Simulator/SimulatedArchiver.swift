@@ -9,10 +9,9 @@ import SystemPackage
 import TestSupport
 import Upload
 
-/// An archiver in virtual time: all of the real one's decisions, its directory of archives with records, receipts and claims.
-/// Archives are lists of their files, which are hashed as they are on the disk.
+/// An archiver in virtual time: all decisions of the real one, with a real directory of archives, records, receipts and locks. An
+/// archive is a list of its files, hashed as they are on the disk.
 final class SimulatedArchiver: WakingProgram {
-    /// How a seed has it run.
     struct Plan {
         var policy: ArchivePolicy
         var uploads: Int
@@ -29,18 +28,18 @@ final class SimulatedArchiver: WakingProgram {
     private let folder: ArchiveDirectory
     private var core: Deliveries?
     private(set) var life = 0
-    /// How many effects are carried out before the program ends; nil for all.
+    /// The number of effects before the program ends; nil for no end.
     private var effectsLeft: Int?
     private var lanes: EffectLanes?
     private var claims: [SessionIdentifier: DirectoryLock] = [:]
     private var isMaking = false
     private var uploads = 0
-    /// Sessions whose files log-manager marked, as a receipt says.
+    /// Sessions whose files log-manager marked, according to their receipts.
     private var marked: Set<SessionIdentifier> = []
-    /// What was first made of each session and stored.
+    /// The first archives of each session that were stored.
     private var made: [SessionIdentifier: [ArchiveRecord.Archive]] = [:]
 
-    /// When it wakes by itself, on the monotonic clock.
+    /// The next scheduled wake-up, on the monotonic clock.
     var wakeTime = Int64.max
 
     init(_ plan: Plan, receiver: SimulatedReceiver, in data: FilePath, of simulation: Simulation) {
@@ -77,17 +76,16 @@ final class SimulatedArchiver: WakingProgram {
         try perform()
     }
 
-    /// Ends the program at once. Its claims end with it.
     func kill() {
         core = nil
         lanes = nil
         claims = [:]
     }
 
-    /// Ends the program among its next effects.
+    /// Ends the program during its next effects.
     func kill(after effects: Int) { effectsLeft = effects }
 
-    /// Takes what a recorder publishes.
+    /// Takes a recorder's event.
     func take(_ event: RecordingEvent) throws {
         guard let core, let session = try? SessionIdentifier(event.session),
             SessionStatus(rawValue: event.status)?.isOver ?? false
@@ -96,7 +94,7 @@ final class SimulatedArchiver: WakingProgram {
         try perform()
     }
 
-    /// Asks for what is next for a session, as a person does.
+    /// Requests immediate processing of a session, as a user does.
     func hurry(_ session: SessionIdentifier) throws {
         guard let core else { return }
         _ = core.hurry(session, try view(of: session), at: now)
@@ -121,7 +119,7 @@ final class SimulatedArchiver: WakingProgram {
         try perform()
     }
 
-    /// Whether the program ends here.
+    /// Whether the program ends at this point.
     private func endsHere() -> Bool {
         guard let left = effectsLeft else { return false }
         effectsLeft = left - 1
@@ -163,7 +161,7 @@ final class SimulatedArchiver: WakingProgram {
         switch effect {
         case .scan:
             let outcome = Result { () throws(RecordingError) in
-                // The disk's own dates are not of virtual time: nothing is old.
+                // The disk's dates are not in virtual time: nothing counts as old.
                 try folder.removeLeftovers(at: WallTime(nanosecondsSince1970: 0))
                 return try folder.sessions()
             }
@@ -203,7 +201,7 @@ final class SimulatedArchiver: WakingProgram {
         Result { () throws(RecordingError) in try body() }
     }
 
-    /// What is on disk of a session. One that failed without its end counts as running: the disk's own dates are not of
+    /// The state of a session on disk. One that failed without an end counts as running, because the disk's dates are not in
     /// virtual time.
     private func view(of session: SessionIdentifier) throws(RecordingError) -> SessionView {
         var view = try folder.view(of: session, at: now.date)
@@ -230,11 +228,11 @@ final class SimulatedArchiver: WakingProgram {
             require(sha256 == file.sha256 && bytes == file.bytes, "\(file.name) is not what the recorder finished")
             files.append(ArchiveRecord.File(name: file.name, bytes: bytes, sha256: sha256, archive: name))
         }
-        // One that is encrypted is another one each time.
+        // Each encryption has a different result.
         var text = plan.policy.encrypts ? "\(simulation.seed())\n" : ""
         for file in files { text += "\(file.sha256)  \(file.name)\n" }
         let path = folder.directory.path.appending(name)
-        // A kill leaves a part of it, or all.
+        // A kill leaves the whole file or a part of it.
         let part = text.prefix(simulation.number(0...text.count))
         try Data(part.utf8).write(to: URL(filePath: path.string))
         if endsHere() { return .failure(.away("", after: .zero)) }
@@ -255,7 +253,7 @@ final class SimulatedArchiver: WakingProgram {
         require(uploads <= plan.uploads, "\(uploads) uploads are under way")
         require(claims[session] != nil, "an archive of \(session) is uploaded without its claim")
         require(try view(of: session).record?.archives.contains(archive) == true, "no record names \(archive.name)")
-        // What has left a program that is killed may arrive all the same.
+        // An upload that has left a killed program may still arrive.
         let (outlives, life) = (simulation.happens(0.5), life)
         let sha256 = try FinishedFile.measure(folder.directory.path.appending(archive.name)).sha256
         simulation.later(1_000_000...5_000_000_000) { [self] in
@@ -311,7 +309,7 @@ final class SimulatedArchiver: WakingProgram {
 
     private var isFault: Bool { simulation.number(0...99) < receiver.faults }
 
-    // MARK: What must be true
+    // MARK: Invariants
 
     private func checkStored(_ record: ArchiveRecord) throws {
         require(claims[record.session] != nil, "a record of \(record.session) is stored without its claim")
@@ -360,7 +358,7 @@ final class SimulatedArchiver: WakingProgram {
 
     // MARK: At rest
 
-    /// What is not as it must be when no fault has happened for a while.
+    /// What is not as it must be after a time without faults.
     func unrest(of sessions: [SessionIdentifier]) throws -> String? {
         for session in sessions {
             guard let directory = try? SessionDirectory.open(session, in: data), directory.hasChecksums else {
@@ -373,9 +371,9 @@ final class SimulatedArchiver: WakingProgram {
             }
             if simulation.logManager == nil { continue }
             if receipt.marked == nil { return "\(session) is not marked" }
-            // What is to be kept for a while is kept longer where a clock was set back.
+            // If a clock was set back, files are kept longer than configured.
             if simulation.counts.jumps > 0 { continue }
-            // What somebody took the mark of is refused for ever.
+            // Marking a file that a user unmarked is refused permanently.
             let isUnmarked = receipt.files.contains { file in
                 simulation.logManager?.wasUnmarked("\(SessionDirectory.recordingsName)/\(session)/\(file.name)")
                     ?? false

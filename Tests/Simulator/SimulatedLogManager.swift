@@ -7,28 +7,27 @@ import Recording
 import ServiceKit
 import SystemPackage
 
-/// A log-manager in virtual time: all of the real one's decisions, its catalog and its data directory. What it asks for is
-/// carried out here, and what it removes is kept for the oracle.
+/// A log-manager in virtual time: all decisions of the real one, with its catalog and its data directory. The simulation carries
+/// out its effects, and keeps removed files for the oracle.
 final class SimulatedLogManager: SimulatedProgram {
-    /// How a seed has it run.
     struct Plan {
         var thresholds = LogsSetThresholds()
         var whenFull = RetentionPolicy.nothing
         var rescanInterval: Int64
-        /// How many files it removes at once.
+        /// The number of files that it removes in one step.
         var pieceSize: Int
-        /// Bytes of the disk.
+        /// The disk's capacity in bytes.
         var capacity: Int
     }
 
     /// A request that is not answered yet.
     private struct Question {
         let deadline: Int64
-        /// Checks the answer, if there is one.
+        /// Checks the answer, if it has arrived.
         let isAnswered: () -> Bool
     }
 
-    /// How long the answer to a request may take, in nanoseconds.
+    /// The longest time in nanoseconds for an answer.
     private static let answerLimit: Int64 = 25_000_000_000
 
     let plan: Plan
@@ -39,19 +38,19 @@ final class SimulatedLogManager: SimulatedProgram {
     private var catalog: Catalog?
     private var folder: DataDirectory?
     private(set) var life = 0
-    /// How many effects are carried out before the program ends; nil for all.
+    /// The number of effects before the program ends; nil for no end.
     private var effectsLeft: Int?
     private var lanes: EffectLanes?
     private var questions: [Question] = []
-    /// Files that were unlinked and are there after a power cut, perhaps.
+    /// Unlinked files that may exist again after a power cut.
     private var unlinked: [CatalogFile] = []
 
-    // What is allowed, by what was asked for
+    // What is permitted, given the requests
     private var markedPaths: Set<String> = []
     private var unmarkedPaths: Set<String> = []
     private var isOldAsked = false
     private var removedLogs: Set<LogName> = []
-    /// Thresholds whose value was back since they were published last.
+    /// Thresholds whose value went back since they were last published.
     private var armed = Set(Threshold.Kind.allCases)
 
     init(_ plan: Plan, in data: FilePath, attic: FilePath, of simulation: Simulation) {
@@ -97,14 +96,13 @@ final class SimulatedLogManager: SimulatedProgram {
         if case .failed(let error) = core.state { simulation.violate("log-manager does not start: \(error)") }
         effectsLeft = nil
         later(1_000_000_000...1_000_000_000) { [self] in try tick() }
-        // A recorder that was there before may have finished files unheard.
+        // A recorder that was already running may have finished files unheard.
         later(20_000_000...300_000_000) { [self] in
             self.core?.noteReconnect()
             try perform()
         }
     }
 
-    /// Ends the program at once.
     func kill(cutsPower: Bool) {
         core = nil
         lanes = nil
@@ -115,7 +113,7 @@ final class SimulatedLogManager: SimulatedProgram {
         folder = nil
     }
 
-    /// Ends the program among its next effects.
+    /// Ends the program during its next effects.
     func kill(after effects: Int) { effectsLeft = effects }
 
     private func tick() throws {
@@ -127,7 +125,7 @@ final class SimulatedLogManager: SimulatedProgram {
         }
     }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
     func take(_ segments: [SegmentFinished], _ events: [RecordingEvent]) throws {
         core?.take(segments, events, at: now)
@@ -136,7 +134,7 @@ final class SimulatedLogManager: SimulatedProgram {
 
     func noteReconnect() { core?.noteReconnect() }
 
-    /// How a log is to be written, as a recorder asks for it.
+    /// The configuration of a log, as a recorder requests it.
     func configuration(of log: LogName) -> LogConfiguration? {
         try? core?.configuration(LogsGet(name: log.text, orDefaults: true))
     }
@@ -190,7 +188,7 @@ final class SimulatedLogManager: SimulatedProgram {
         }
     }
 
-    /// Whether a file is marked, or was, until somebody asked to take that back. One that is being removed is in the ledger.
+    /// Whether a file is marked, or was marked until a user asked to unmark it. A file that is being removed is in the ledger.
     func hasMarked(_ path: String) -> Bool {
         guard let catalog, !unmarkedPaths.contains(path) else { return true }
         if (try? catalog.file(at: path))?.uploaded != nil { return true }
@@ -198,10 +196,10 @@ final class SimulatedLogManager: SimulatedProgram {
         return ledger.contains { $0.file.path == path && $0.file.uploaded != nil }
     }
 
-    /// Whether somebody asked to take a file's mark back.
+    /// Whether a user asked to unmark a file.
     func wasUnmarked(_ path: String) -> Bool { unmarkedPaths.contains(path) }
 
-    /// Asks for something, as people do.
+    /// Sends a random request, as a user does.
     func askForSomething() throws {
         guard let catalog, isRunning else { return }
         var files = try catalog.files(of: nil, isPending: nil, after: nil, limit: 200)
@@ -242,7 +240,7 @@ final class SimulatedLogManager: SimulatedProgram {
         simulation.happens(0.3) ? nil : simulation.happens(0.3) ? 0 : simulation.number(0...maximum)
     }
 
-    /// Says how a log is to be written, or that nobody knows any more.
+    /// Adds, changes or removes a log's configuration.
     func askForLog() throws {
         let publisher = simulation.publishers[simulation.number(0...simulation.publishers.count - 1)]
         let name = publisher.names[simulation.number(0...publisher.names.count - 1)]
@@ -274,7 +272,7 @@ final class SimulatedLogManager: SimulatedProgram {
 
     // MARK: Effects
 
-    /// Carries out effects, those at once that the engine carries out at once.
+    /// Carries out effects, at once where the engine does so.
     private func perform() throws {
         while let core {
             let effects = core.takeEffects()
@@ -295,7 +293,7 @@ final class SimulatedLogManager: SimulatedProgram {
         lanes?.add(to: lane, delay) { [self] in try carryOutAtOnce(effect, core) }
     }
 
-    /// Whether the program ends here.
+    /// Whether the program ends at this point.
     private func endsHere() -> Bool {
         guard let left = effectsLeft else { return false }
         effectsLeft = left - 1
@@ -310,7 +308,7 @@ final class SimulatedLogManager: SimulatedProgram {
         case .change(let number, let change):
             let result = Result { () throws(RecordingError) in try catalog.apply(change) }
             check(change, result)
-            // What is durable may be unknown to a program that ends.
+            // A program that ends here may not know that the change is durable.
             if endsHere() { return }
             core.changed(number, result, at: now)
         case .lookAtDisk: core.take(freeBytes: max(0, plan.capacity - catalog.usage.totalBytes), at: now)
@@ -342,7 +340,7 @@ final class SimulatedLogManager: SimulatedProgram {
         noteValues()
     }
 
-    /// Makes the catalog have what a directory has, in pieces between which others use the catalog.
+    /// Updates the catalog from a directory, in pieces between which other requests use the catalog.
     private func compare(
         _ session: SessionIdentifier, isAtOnce: Bool, _ core: StreamFiles, _ catalog: Catalog, _ folder: DataDirectory
     ) throws {
@@ -400,14 +398,14 @@ final class SimulatedLogManager: SimulatedProgram {
         core.stepped(failures, at: now)
     }
 
-    /// Unlinks what the program has unlinked: a power cut may have taken some of it back before.
+    /// Repeats the program's unlinks: a power cut may have undone some of them.
     func flushUnlinked() {
         if unlinked.isEmpty { return }
         _ = folder?.carryOut(.unlink, for: unlinked)
         unlinked = []
     }
 
-    /// Checks that files may be removed that are about to be, and keeps them for the oracle.
+    /// Checks that the files about to be removed may be, and keeps copies for the oracle.
     private func checkUnlink(_ files: [CatalogFile]) throws {
         guard let ledger = try catalog?.interruptedRemovals() else { return }
         for (session, files) in Dictionary(grouping: files, by: \.session).sorted(by: { $0.key < $1.key }) {
@@ -447,7 +445,7 @@ final class SimulatedLogManager: SimulatedProgram {
         }
     }
 
-    // MARK: What must be true
+    // MARK: Invariants
 
     private func check(_ change: CatalogChange, _ result: Result<[CatalogFile], RecordingError>) {
         guard case .success(let files) = result else { return }
@@ -496,7 +494,7 @@ final class SimulatedLogManager: SimulatedProgram {
 
     // MARK: At rest
 
-    /// What is not as it must be once nothing more happens; nil if all is.
+    /// What is not as it must be once nothing more happens; nil if all is well.
     func unrest() throws -> String? {
         guard let core, let catalog, case .running = core.state else { return "log-manager does not run" }
         if !questions.isEmpty { return "\(questions.count) requests have no answer" }

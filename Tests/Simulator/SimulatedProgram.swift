@@ -1,22 +1,21 @@
 import Messages
 
-/// A program that ends at any moment, and starts anew: on the machine of all programs but publishers and sites' relays.
+/// A program that can end at any moment and restart. It runs on the common machine, unlike publishers and the relays of sites.
 protocol SimulatedProgram: AnyObject {
     var simulation: Simulation { get }
     var isRunning: Bool { get }
-    /// How often it was started.
+    /// The number of starts.
     var life: Int { get }
-    /// Of its machine.
+    /// The clock of the program's machine.
     var clock: MachineClock { get }
 
-    /// Does something once its machine is awake.
+    /// Runs a closure once the program's machine is awake.
     func whenAwake(_ body: @escaping () throws -> Void) throws
-    /// Takes an error of what was done later.
+    /// Handles an error of a scheduled closure.
     func fail(with error: any Error) throws
 }
 
 extension SimulatedProgram {
-    /// This moment, on the machine's clocks.
     var now: Moment { clock.moment(at: simulation.now) }
 
     var clock: MachineClock { simulation.clock }
@@ -25,7 +24,7 @@ extension SimulatedProgram {
 
     func fail(with error: any Error) throws { throw error }
 
-    /// Does something later, unless the program has ended by then.
+    /// Schedules a closure, unless the program has ended by then.
     func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
         simulation.later(delay) { [weak self, life] in
             try self?.whenAwake {
@@ -35,7 +34,7 @@ extension SimulatedProgram {
         }
     }
 
-    /// A client for replays, of one life of the program.
+    /// A replay client for one life of the program.
     func makeReplayClient(of listener: Simulation.Listener, limit: Int64) -> SimulatedReplayClient {
         SimulatedReplayClient(
             seed: simulation.seed(),
@@ -52,25 +51,24 @@ extension SimulatedProgram {
     }
 }
 
-/// A program whose core says when to wake it.
+/// A program whose core determines when to wake it.
 protocol WakingProgram: SimulatedProgram {
-    /// When the core is to be woken, on the monotonic clock.
+    /// When to wake the core, on the monotonic clock.
     var nextDeadline: Int64 { get }
-    /// For when that is planned.
+    /// The time for which a wake-up is scheduled.
     var wakeTime: Int64 { get set }
 
-    /// Wakes the core, and carries out its effects.
     func wake() throws
 }
 
 extension WakingProgram {
-    /// Plans to wake the core, if that changed. Call it after every call of the core.
+    /// Schedules the core's wake-up, if its time changed. Call it after every call of the core.
     func planWake() {
         guard isRunning, nextDeadline != wakeTime else { return }
         wakeTime = nextDeadline
         let delay = max(wakeTime, now.monotonic) - now.monotonic
         later(delay...delay) { [self, wakeTime] in
-            // Otherwise another time took its place.
+            // Otherwise another wake-up has replaced this one.
             guard self.wakeTime == wakeTime else { return }
             self.wakeTime = .max
             // The machine may have slept.

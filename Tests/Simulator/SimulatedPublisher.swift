@@ -4,29 +4,28 @@ import PublisherCore
 import SampleSources
 import ServiceKit
 
-/// A sensor-publisher in virtual time: all of the real one's decisions, on a machine with clocks of its own.
+/// A sensor-publisher in virtual time: all decisions of the real one, on a machine with its own clocks.
 final class SimulatedPublisher {
     struct Plan {
         var device: String
         var streams: Int
-        /// Samples per second, and in a batch.
+        /// Samples per second, and per batch.
         var rate: Double
         var batch: Int
         var isPacked: Bool
-        /// Nanoseconds for which batches are kept, and bytes of them.
+        /// How long batches are kept, in nanoseconds, and at most how many bytes of them.
         var retention: Int64
         var retentionBytes: Int
-        /// Whether its first stream is of somebody who walks.
+        /// Whether the first stream is that of a person who walks.
         var isWalk: Bool
     }
 
-    /// What is published.
     enum Event {
         case samples(Batch)
         case description(StreamDescription)
     }
 
-    /// A batch as it goes over the wire.
+    /// A batch in its wire form.
     struct Batch {
         let topic: [UInt8]
         let body: [UInt8]
@@ -34,7 +33,6 @@ final class SimulatedPublisher {
         let packed: [UInt8]?
         let time: [UInt8]
 
-        /// Lends its frames.
         func withFrames(_ take: (EventFrames) throws -> Void) rethrows {
             try topic.withUnsafeBytes { topic in
                 try body.withUnsafeBytes { body in
@@ -49,7 +47,7 @@ final class SimulatedPublisher {
         }
     }
 
-    /// A batch that is kept, as far as its bytes go.
+    /// A kept batch, for the calculation of kept bytes.
     private struct Kept {
         let stream: Int
         let batch: Int
@@ -64,9 +62,9 @@ final class SimulatedPublisher {
     private let number: Int
     private var core: Publication?
     private(set) var epoch = ""
-    /// Of the process: what a dead one had planned does not happen.
+    /// The life of the process: closures scheduled by an earlier life are dropped.
     private(set) var life = 0
-    /// How many effects are carried out before the program ends; nil for all.
+    /// The number of effects before the program ends; nil for no end.
     private var effectsLeft: Int?
     private var sources: [ProbeSource] = []
     private var effects: [Publication.Effect] = []
@@ -75,14 +73,14 @@ final class SimulatedPublisher {
     private var kept: [Kept] = []
     private var firstKept = 0
     private var keptBytes = 0
-    /// What each stream published last.
+    /// The last batch of each stream.
     private var lastBatches: [RowBatch?] = []
-    /// Who walks, in each run.
+    /// The walker of each run.
     private(set) var walkers: [Walker] = []
     private var questions: [Int: ([StreamDescription]) -> Void] = [:]
     private var lastQuestion = 0
 
-    /// When the core is called next, on the monotonic clock, and by which of the calls that are planned.
+    /// When the core is called next, on the monotonic clock, and which scheduled call will do it.
     private var wakeTime = Int64.max
     private var driver = 0
 
@@ -97,7 +95,7 @@ final class SimulatedPublisher {
 
     var isRunning: Bool { core != nil }
 
-    /// Whether it can answer now.
+    /// Whether the publisher can answer now.
     var isAwake: Bool { core != nil && clock.sleep == nil }
 
     private var moment: Moment { clock.moment(at: simulation.now) }
@@ -138,17 +136,17 @@ final class SimulatedPublisher {
         for name in names { simulation.oracle.end(name, at: simulation.now, slept: slept) }
     }
 
-    /// Publishes what is due, and then no more samples. What is kept is replayed all the same.
+    /// Publishes what is due, and then no more samples. Kept samples are still replayed.
     func finish() {
         look()
         core?.finish(at: moment)
         perform()
     }
 
-    /// Lets nothing more happen to it.
+    /// Stops the publisher for good.
     func fallSilent() { core = nil }
 
-    /// Ends the program among its next effects: what it was to publish together is published in part.
+    /// Ends the program during its next effects: batches that belong together may be published in part.
     func kill(after effects: Int) { effectsLeft = effects }
 
     // MARK: Driving
@@ -230,7 +228,7 @@ final class SimulatedPublisher {
         simulation.send(.samples(wireBatch(withAgain(batch, of: stream.index), stream, reading)), of: number)
     }
 
-    /// A batch, now and then with the samples of the one before in front of it: what listeners have they are to leave out.
+    /// A batch, sometimes with the samples of its predecessor in front: listeners must leave out those that they have.
     private func withAgain(_ batch: RowBatch, of stream: Int) -> RowBatch {
         defer { lastBatches[stream] = batch }
         guard simulation.sendsAgain(), let last = lastBatches[stream] else { return batch }
@@ -251,7 +249,7 @@ final class SimulatedPublisher {
         return Batch(topic: stream.topic, body: text, packed: packed, time: EventTime.text(of: moment.date))
     }
 
-    /// Notes for how long a batch must be kept.
+    /// Notes how long a batch must be kept.
     private func keep(_ batch: RowBatch, _ number: Int, of stream: Int) {
         let bytes = batch.rows.count * MemoryLayout<Double>.stride + RetentionBuffer.overhead
         kept.append(Kept(stream: stream, batch: number, bytes: bytes))
@@ -281,7 +279,7 @@ final class SimulatedPublisher {
         return answer
     }
 
-    /// Answers `samples.replay`: with a reply and its frames, or an error.
+    /// Answers `samples.replay`, with a reply and its frames, or an error.
     func answer(_ request: SamplesReplay) -> (answer: ReplaySchedule.Answer, frames: [[UInt8]])? {
         guard let core else { return nil }
         look()

@@ -2,13 +2,12 @@ import ArchiveStorage
 import Messages
 import Upload
 
-/// A receiver of archives in virtual time: it is busy, refuses, breaks off, receives other bytes than were sent, and loses its
+/// A receiver of archives in virtual time: it may be busy, refuse, break off, receive other bytes than were sent, or lose its
 /// answers. It never replaces an object.
 final class SimulatedReceiver {
     private let simulation: Simulation
-    /// How many of a hundred tries fail.
+    /// The percentage of tries that fail.
     var faults: Int
-    /// The SHA-256 of each object, by its name.
     private(set) var objects: [String: String] = [:]
 
     init(faults: Int, of simulation: Simulation) {
@@ -19,7 +18,7 @@ final class SimulatedReceiver {
     private var isFault: Bool { simulation.number(0...99) < faults }
 
     /// Takes an archive.
-    /// - Parameter sha256: that of the bytes that are sent.
+    /// - Parameter sha256: the hash of the sent bytes.
     func receive(
         _ archive: ArchiveRecord.Archive, sha256: String, at date: WallTime
     ) -> Result<UploadConfirmation, UploadError> {
@@ -30,7 +29,7 @@ final class SimulatedReceiver {
             simulation.violate("archiver: \(archive.name) would be another object than the receiver has")
             return .failure(error(.different, "it has another file of this name", .never))
         }
-        // What came is compared with what was announced.
+        // The received bytes are compared with the announced hash.
         if isFault { return .failure(error(.corrupted, "it received other bytes", .later)) }
         objects[archive.name] = sha256
         // The answer is lost.

@@ -4,25 +4,25 @@ import RelayCore
 import SystemPackage
 import TestSupport
 
-/// What carries streams from sites to the recorder: a relay at each site, servers, and a relay at the centre.
+/// The path of streams from sites to the recorder: a relay at each site, servers, and a relay at the centre.
 final class SimulatedRelays {
-    /// Which faults a run has: each seed leaves some out.
+    /// The faults of a run: each seed leaves some out.
     struct Faults {
         var sendingKills = true
         var servingKills = true
         var serverKills = true
         var powerCuts = true
         var lostDisks = true
-        /// Sites, and the centre, that reach no server.
+        /// Sites, or the centre, that reach no server.
         var siteOutages = true
         var centreOutages = true
         var leaderChanges = true
-        /// Servers that reach no other.
+        /// Servers that reach no other server.
         var serversApart = true
         var fullStream = true
-        /// Messages that arrive after seconds, also those of a relay that has ended.
+        /// Messages that arrive after seconds, including those of a relay that has ended.
         var slowPaths = true
-        /// Answers and acknowledgements that are lost while the connection stays.
+        /// Answers and acknowledgements that are lost while the connection stays open.
         var lostAnswers = true
         /// Whether a replica of old servers loses messages.
         var losesInReplica = true
@@ -33,7 +33,7 @@ final class SimulatedRelays {
     let servers: SimulatedServers
     private(set) var sending: [SimulatedSendingRelay] = []
     let serving: SimulatedServingRelay
-    /// By stream and epoch: what the relay at the centre published, and when.
+    /// The samples published by the relay at the centre, and when, by stream and epoch.
     private var served: [StreamName: [String: [(range: Range<Int>, time: Int64)]]] = [:]
     var isOver = false
 
@@ -78,14 +78,14 @@ final class SimulatedRelays {
 
     var links: [ServersLink] { sending.map(\.link) + [serving.link] }
 
-    /// Whether an answer of the servers is to be lost.
+    /// Whether to lose an answer of the servers.
     func losesAnswer() -> Bool { faults.lostAnswers && !isOver && simulation.happens(0.01) }
 
     func close() { for relay in sending { relay.disk.close() } }
 
-    // MARK: What is known
+    // MARK: Oracle
 
-    /// Notes what the relay at the centre publishes.
+    /// Notes a message published by the relay at the centre.
     func noteServed(_ message: Serving.Message) {
         guard let place = message.content.place else { return }
         let name = message.content.name
@@ -97,14 +97,14 @@ final class SimulatedRelays {
         served[name]?[epoch]?.first { $0.range.contains(sequence) }?.time
     }
 
-    /// When the relay at the centre first published something of a later run than this one.
+    /// When the relay at the centre first published a sample of a later run.
     func leftAt(_ epoch: String, of name: StreamName) -> Int64? {
         let epochs = simulation.oracle.epochs[name] ?? []
         guard let index = epochs.lastIndex(where: { $0.name == epoch }) else { return nil }
         return epochs[(index + 1)...].compactMap { served[name]?[$0.name]?.first?.time }.min()
     }
 
-    /// When a sample was stored; nil if it is not.
+    /// When a sample was stored; nil if it is not stored.
     func storedAt(_ sequence: Int, of epoch: String, _ name: StreamName) -> Int64? {
         servers.samples[name]?[epoch]?.first { $0.range.contains(sequence) }?.time
     }

@@ -1,7 +1,7 @@
 import MessageBus
 import Messages
 
-/// A stream of a listener, as its missing samples are replayed.
+/// A listener's stream, as seen by the replay of its missing samples.
 struct ReplayedStream {
     let missing: () -> MissingSamples?
     let isHeard: () -> Bool
@@ -10,29 +10,29 @@ struct ReplayedStream {
     var putOff: () -> Void = {}
 }
 
-/// Asks publishers for missing samples in virtual time: what the real client decides is `ReplaySchedule`'s.
+/// Requests missing samples from publishers in virtual time, with the real client's decisions from `ReplaySchedule`.
 final class SimulatedReplayClient {
-    /// What a listener's program gives its client.
+    /// The functions that a listener's program provides.
     struct Program {
-        /// Does something later, unless the program has ended by then.
+        /// Schedules a closure, unless the program has ended by then.
         let later: (ClosedRange<Int64>, @escaping () throws -> Void) -> Void
         /// Nanoseconds of the machine's monotonic clock.
         let now: () -> Int64
-        /// Sends a request to an endpoint. What is done afterwards is given nil if the connection breaks, and never called
-        /// if the request or its answer is lost.
+        /// Sends a request to an endpoint. The completion handler gets nil if the connection breaks, and is never called if the
+        /// request or its answer is lost.
         let send:
             (String, SamplesReplay, @escaping ((answer: ReplaySchedule.Answer, frames: [[UInt8]])?) throws -> Void) ->
                 Void
-        /// Nanoseconds for which a publisher that is heard may give no answer.
+        /// How long, in nanoseconds, a publisher that is heard may leave requests unanswered.
         let limit: Int64
-        /// Whether an answer is to come a second time, when something else may be missing.
+        /// Whether an answer is to arrive a second time, when other samples may be missing.
         let isRepeated: () -> Bool
     }
 
     private struct Link {
         var connection = 0
         var isBroken = false
-        /// The step that is planned for the earliest time.
+        /// The earliest scheduled step.
         var wake: (time: Int64, number: Int)?
     }
 
@@ -50,7 +50,7 @@ final class SimulatedReplayClient {
 
     // MARK: Streams
 
-    /// Asks for what a stream misses until it misses nothing.
+    /// Requests a stream's missing samples until none is missing.
     func recover(_ stream: ReplayedStream) {
         lastStream += 1
         ask(lastStream, stream, isUnanswered: false)
@@ -67,7 +67,7 @@ final class SimulatedReplayClient {
                 giveUp(missing.request, reason, number, stream)
             } else {
                 asking[number] = (stream, missing.request)
-                // Steps of one moment are one.
+                // Several steps of one moment become one.
                 plan(missing.endpoint, at: program.now())
             }
             wakeNext()
@@ -153,7 +153,7 @@ final class SimulatedReplayClient {
     private func send(_ request: ReplaySchedule.Request, to publisher: String) {
         let connection = links[publisher]?.connection
         program.send(publisher, request.params) { [self] arrival in
-            // What comes over a connection that was left is not received.
+            // Messages over a closed connection are not received.
             guard links[publisher]?.connection == connection else { return }
             if let (answer, frames) = arrival {
                 take(answer, frames[...], to: request.number, from: publisher)
@@ -173,7 +173,7 @@ final class SimulatedReplayClient {
             guard let (stream, request) = asking.removeValue(forKey: verdict.stream) else { continue }
             switch verdict.outcome {
             case .answer(let reply, let range):
-                // The stream takes it when the engine has time.
+                // The stream takes the samples when the engine has time.
                 program.later(0...5_000_000) { [self] in
                     conclude(verdict.stream, stream, isMore: stream.take(reply, frames[range], request))
                     repeatLater { _ = stream.take(reply, frames[range], request) }

@@ -1,14 +1,14 @@
 import Messages
 import RelayCore
 
-/// The answer of a relay to a request for samples, as it is found in virtual time: `SampleSearch` and `ReplayCollection` decide, and
-/// each of their questions takes its time.
+/// A relay's search for requested samples in virtual time: `SampleSearch` and `ReplayCollection` decide, and each of their
+/// requests takes time.
 final class SimulatedRetrieval {
     typealias Found = (reply: SamplesReplay.Reply, frames: [[UInt8]])
     typealias Entry = SimulatedServers.Entry
 
     private static let maximumReplyBytes = 4_000_000
-    /// Nanoseconds that a reply may take.
+    /// The longest time in nanoseconds for a reply.
     private static let limit: Int64 = 1_000_000_000
     private static let batch = 256
 
@@ -117,7 +117,7 @@ final class SimulatedRetrieval {
         try ask { servers, server in
             servers.direct(of: plan.subject, from: last.mark.sequence + 1, count: Self.batch, seenFrom: server)
         } _: { [self] following in
-            // What was found is an answer, whatever keeps the servers from giving more.
+            // The samples found so far are an answer, even if the servers return no more.
             try collect(following ?? [], plan, into: collection)
         }
     }

@@ -1,13 +1,13 @@
 import Messages
 import RelayCore
 
-/// What servers answer. Questions come from a client that is connected to one of them.
+/// The servers' answers. Requests come from a client that is connected to one of the servers.
 extension SimulatedServers {
-    /// What comes of a question.
+    /// The outcome of a request.
     enum Answer<Content> {
         case value(Content)
         case noResponders
-        /// Nothing comes.
+        /// No answer arrives.
         case silence
 
         var value: Content? { if case .value(let content) = self { content } else { nil } }
@@ -24,7 +24,7 @@ extension SimulatedServers {
         askLeader(seenFrom: server) { leader in places(of: subject, at: leader).last.map { ($0 + 1, stored[$0]) } }
     }
 
-    /// What a relay asks that sends.
+    /// The request of a sending relay for the last message.
     func last(of subject: RelaySubject, withDescription: Bool, seenFrom server: Int) -> Answer<Sending.Stored> {
         askLeader(seenFrom: server) { leader in
             func last(_ subject: String) -> RelayedMessage? {
@@ -49,7 +49,6 @@ extension SimulatedServers {
         askLeader(seenFrom: server) { leader in found(of: subject, from: sequence, at: leader, count: 1) }
     }
 
-    /// The subjects that have messages.
     func subjects(seenFrom server: Int) -> Answer<[String]> {
         askLeader(seenFrom: server) { leader in
             places.keys.filter { !places(of: $0, at: leader).isEmpty }.sorted()
@@ -82,7 +81,7 @@ extension SimulatedServers {
 
     private func found(of subject: String, from sequence: UInt64, at replica: Int, count: Int) -> [Found] {
         let all = places[subject] ?? []
-        // The first place that is not before it.
+        // The first index that is not before the number.
         var range = 0..<all.count
         while !range.isEmpty {
             let middle = range.lowerBound + range.count / 2
@@ -109,8 +108,8 @@ extension SimulatedServers {
 
     // MARK: The consumer
 
-    /// Makes the consumer, or continues it.
-    /// - Returns: how far it acknowledged, and how far messages were given out.
+    /// Creates the consumer, or resumes it.
+    /// - Returns: the last acknowledged and the last delivered message.
     func consume(seenFrom server: Int) -> Answer<(acknowledged: Int, given: Int)> {
         guard isServing, !replicas[server].isApart else { return .silence }
         let known = consumer ?? SimulatedConsumer(begin: stored.count)
@@ -132,14 +131,14 @@ extension SimulatedServers {
         return .value(sequences.map { ($0, stored[$0 - 1]) })
     }
 
-    /// Acknowledges a message and all before it. Nothing answers that.
+    /// Acknowledges a message and all before it. This has no answer.
     func acknowledge(_ sequence: Int, seenFrom server: Int) {
         guard isServing, replicas[server].isUp, !replicas[server].isApart else { return }
         consumer?.acknowledge(sequence)
     }
 }
 
-/// A durable consumer: how far it came, and what it gave out without an acknowledgement.
+/// A durable consumer: its progress, and its deliveries without an acknowledgement.
 struct SimulatedConsumer {
     private(set) var delivered: Int
     private var pending: [(sequence: Int, at: Int64)] = []
@@ -147,7 +146,7 @@ struct SimulatedConsumer {
 
     init(begin: Int) { (delivered, acknowledged) = (begin, begin) }
 
-    /// What comes again first, then what is new.
+    /// First the messages to redeliver, then new ones.
     mutating func next(_ limit: Int, of stored: Int, at now: Int64, _ simulation: Simulation) -> [Int] {
         var sequences: [Int] = []
         for index in pending.indices where sequences.count < limit {
@@ -169,7 +168,7 @@ struct SimulatedConsumer {
         acknowledged = max(acknowledged, sequence)
     }
 
-    /// The new leader may not know of what was given out last: it comes again at once.
+    /// The new leader may not know the last deliveries: these messages are redelivered at once.
     mutating func leaderChanged(_ simulation: Simulation) {
         guard !pending.isEmpty, simulation.happens(0.3) else { return }
         let kept = simulation.number(0...(pending.count - 1))

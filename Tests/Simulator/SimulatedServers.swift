@@ -2,22 +2,24 @@ import MessageBus
 import Messages
 import RelayCore
 
-/// Three servers of NATS with a stream of three replicas, in virtual time: what of JetStream relays depend on, as it was measured.
+/// Three NATS servers with a stream of three replicas, in virtual time: the behaviour of JetStream on which relays depend, as
+/// measured.
 ///
-/// A message is proposed by the leader, stored once a majority has it, and acknowledged then. A new leader has everything that was
-/// stored. What was only proposed it stores, or drops: the beginning of it may survive. What it answers when is in `+requests`.
+/// A message is proposed by the leader, stored once a majority has it, and acknowledged then. A new leader has everything that
+/// was stored. It stores or drops messages that were only proposed: the first of them may survive. The answers to requests are in
+/// `+requests`.
 final class SimulatedServers {
-    /// A message that is stored. Its number in the stream is its place in `stored`, from 1 on.
+    /// A stored message. Its number in the stream is its index in `stored` plus 1.
     struct Entry {
         let content: RelayedMessage
         let site: String
         let subject: String
         let identifier: String
-        /// When it was stored, in virtual nanoseconds.
+        /// When the message was stored, in virtual nanoseconds.
         let time: Int64
     }
 
-    /// What the leader took, and no majority has yet.
+    /// A message that the leader took, and no majority has yet.
     struct Proposal {
         let number: Int
         let entry: Entry
@@ -26,23 +28,23 @@ final class SimulatedServers {
 
     struct Replica {
         var isUp = true
-        /// Whether it reaches no other server. Clients reach it.
+        /// Whether the server reaches no other server. Clients still reach it.
         var isApart = false
-        /// How many messages its store has.
+        /// The number of messages in the server's store.
         var applied = 0
-        /// Messages that it lacks for good, by their places. Such a server never leads: what it lacked then would be lost.
+        /// The indices of messages that the server lacks permanently. Such a server never leads, or those messages would be lost.
         var missing: Set<Int> = []
-        /// Identifiers of messages that it took as a leader, and that were dropped.
+        /// Identifiers of messages that the server took as a leader, and that were dropped.
         var remembered: Set<String> = []
-        /// Until when it answers questions as a leader, although the others have another one.
+        /// Until this time the server answers as a leader, although the others have another one.
         var leadsAlone = Int64.min
     }
 
     struct Plan {
-        /// Servers before 2.11: they remember identifiers of messages that were dropped, call a message that they are about to store
-        /// a repeat, and send one message for each request.
+        /// Whether the servers are older than 2.11: they remember identifiers of dropped messages, report a message that they are
+        /// about to store as a repeat, and send one message per request.
         var isOld: Bool
-        /// Nanoseconds for which identifiers are known.
+        /// Nanoseconds for which identifiers are remembered.
         var duplicateWindow: Int64
     }
 
@@ -54,19 +56,19 @@ final class SimulatedServers {
     var stored: [Entry] = []
     private(set) var proposals: [Proposal] = []
     private(set) var leader: Int? = 0
-    /// What the next leader stores first.
+    /// Proposals that the next leader stores first.
     private var survivors: [Proposal] = []
     private var term = 0
     private var lastProposal = 0
-    /// By subject: the places of its messages.
+    /// The indices of each subject's messages.
     private(set) var places: [String: [Int]] = [:]
-    /// By identifier: where its message is that was stored last.
+    /// The index of the last stored message of each identifier.
     private var identifiers: [String: Int] = [:]
-    /// Whether the stream takes nothing more.
+    /// Whether the stream accepts no more messages.
     var isFull = false
-    /// The durable consumer of the relays that serve; nil until one made it.
+    /// The durable consumer of the serving relays; nil until one creates it.
     var consumer: SimulatedConsumer?
-    /// By stream and epoch: which samples were stored when.
+    /// The stored samples, and when they were stored, by stream and epoch.
     private(set) var samples: [StreamName: [String: [(range: Range<Int>, time: Int64)]]] = [:]
 
     init(_ plan: Plan, of simulation: Simulation) {
@@ -76,10 +78,10 @@ final class SimulatedServers {
 
     private var now: Int64 { simulation.now }
 
-    /// Whether two replicas reach one another.
+    /// Whether two replicas reach each other.
     private var hasQuorum: Bool { replicas.filter { $0.isUp && !$0.isApart }.count >= 2 }
 
-    /// Whether there is a leader that can store something.
+    /// Whether there is a leader that can store messages.
     var isServing: Bool { leader.map { replicas[$0].isUp && !replicas[$0].isApart && hasQuorum } ?? false }
 
     // MARK: Storing
@@ -148,14 +150,14 @@ final class SimulatedServers {
         if let batch = entry.content.place {
             samples[entry.content.name, default: [:]][batch.epoch, default: []].append((batch.from..<batch.end, now))
         }
-        // A 2.9 that was frozen may lack a message for good.
+        // A 2.9 server that was frozen may lack a message permanently.
         if plan.isOld, simulation.relays?.faults.losesInReplica == true, simulation.happens(0.01) {
             replicas[2].missing.insert(place)
         }
         if let leader { replicas[leader].applied = stored.count }
     }
 
-    /// Has the followers store what the leader has, each as soon as it can.
+    /// Makes each follower store what the leader has, after a delay.
     func replicate() {
         for index in replicas.indices where index != leader {
             simulation.later(simulation.happens(0.95) ? 100_000...5_000_000 : 10_000_000...2_000_000_000) {
@@ -168,7 +170,7 @@ final class SimulatedServers {
 
     // MARK: Leaders
 
-    /// Who answers as the stream's leader, for those who are connected to a server.
+    /// The server that answers as the stream's leader to clients of a server.
     func leader(seenFrom server: Int) -> Int? {
         guard replicas[server].isUp else { return nil }
         if replicas[server].isApart {
@@ -178,14 +180,14 @@ final class SimulatedServers {
         return leader
     }
 
-    /// Has the leader step down, as for an update, and another take its place.
+    /// Makes the leader step down, as for an update; another takes its place.
     func stepDown() {
         guard leader != nil else { return }
         leave(isKilled: false)
         elect(after: 100_000_000...1_500_000_000)
     }
 
-    /// Ends the leader's term: a beginning of what it proposed survives with the others, if they had it.
+    /// Ends the leader's term: the first of its proposals survive on the others, if those had them.
     private func leave(isKilled: Bool) {
         guard let old = leader else { return }
         let count = hasQuorum && !replicas[old].isApart ? simulation.number(0...proposals.count) : 0
@@ -211,7 +213,7 @@ final class SimulatedServers {
             leader = new
             self.term += 1
             replicas[new].leadsAlone = .min
-            // No acknowledgement of them is awaited any longer.
+            // No acknowledgement of these is awaited any longer.
             for proposal in survivors { store(proposal.entry) }
             survivors = []
             replicas[new].applied = stored.count
@@ -249,14 +251,14 @@ final class SimulatedServers {
         returned(index)
     }
 
-    /// A server went away. If it led, the others notice after seconds, whatever the way it ended.
+    /// Handles a server's absence. If it led, the others notice after seconds, however it ended.
     private func settle(_ index: Int, isKilled: Bool) {
         if isKilled, leader == index {
             leave(isKilled: true)
             return elect(after: 4_000_000_000...8_500_000_000)
         }
         guard leader == index else { return }
-        // It leads on for itself until the others have another one, and some seconds more.
+        // The server still acts as leader until the others have another one, and for some seconds more.
         simulation.later(4_000_000_000...8_500_000_000) { [self, term] in
             guard self.term == term, leader == index, replicas[index].isApart, hasQuorum else { return }
             replicas[index].leadsAlone = now + Int64(simulation.number(0...6_000_000_000))
@@ -265,7 +267,8 @@ final class SimulatedServers {
         }
     }
 
-    /// A server came back. It stores what it lacks within a second, and what waited for a majority is stored.
+    /// Handles a server's return. It stores what it lacks within 3 s, and proposals that waited for a majority are stored within
+    /// 0.5 s.
     private func returned(_ index: Int) {
         simulation.later(50_000_000...3_000_000_000) { [self] in
             guard replicas[index].isUp, !replicas[index].isApart else { return }

@@ -3,11 +3,11 @@ import Messages
 import RelayCore
 import ServiceKit
 
-/// A `relay --from` in virtual time, on the recorder's machine: all of the real one's decisions. How it answers requests is in
+/// A `relay --from` in virtual time, on the recorder's machine: all decisions of the real one. Its answers to requests are in
 /// `SimulatedRetrieval`.
 final class SimulatedServingRelay: WakingProgram {
     private static let maximumFetch = 500
-    /// Batches that are published at once, more or less.
+    /// The approximate number of batches published at once.
     private static let round = 2_000
     private static let fetchWait: Int64 = 1_000_000_000
     private static let pause: Int64 = 1_000_000_000
@@ -34,7 +34,7 @@ final class SimulatedServingRelay: WakingProgram {
 
     var isRunning: Bool { core != nil }
 
-    /// Whether it can answer requests for samples.
+    /// Whether the relay can answer requests for samples.
     var isServing: Bool { link.isServed && core?.hasLearned == true && core?.isConnected == true }
 
     // MARK: Life
@@ -88,7 +88,7 @@ final class SimulatedServingRelay: WakingProgram {
 
     // MARK: Fetching
 
-    /// Asks the servers, in this life.
+    /// Sends a request to the servers, for this life only.
     private func ask<Content>(
         within limit: Int64 = ServersLink.requestLimit, _ core: Serving, isPatient: Bool = false,
         _ question: @escaping (SimulatedServers, Int) -> SimulatedServers.Answer<Content>,
@@ -109,7 +109,7 @@ final class SimulatedServingRelay: WakingProgram {
         }
     }
 
-    /// Continues the consumer, and learns what is still sampled.
+    /// Resumes the consumer, and learns which streams are still sampled.
     private func beginFetching(_ core: Serving) {
         ask(core) { servers, server in
             servers.consume(seenFrom: server)
@@ -128,8 +128,8 @@ final class SimulatedServingRelay: WakingProgram {
         }
     }
 
-    /// Gets by their numbers what was given out and did not arrive here, or not before the program before this one ended: the servers
-    /// give it out again after newer ones.
+    /// Fetches by number the messages that were delivered but did not arrive in this life of the program: the servers redeliver
+    /// them after newer ones.
     private func catchUp(_ core: Serving) {
         guard let number = place.missing?.lowerBound else { return fetchFirst(core) }
         ask(core) { servers, server in
@@ -169,14 +169,14 @@ final class SimulatedServingRelay: WakingProgram {
         fetch(core)
     }
 
-    /// Takes the next messages, and acknowledges them once they are published here.
+    /// Fetches the next messages, and acknowledges them once they are published here.
     private func fetch(_ core: Serving) {
-        // A fetch to which nothing comes ends without messages.
+        // A fetch without messages ends after its timeout.
         ask(within: Self.fetchWait, core, isPatient: true) { [fetchLimit] servers, server in
             servers.fetch(fetchLimit, seenFrom: server)
         } _: { [self] messages in
             guard let last = messages.last else {
-                // The servers answer as soon as there is something.
+                // The servers answer as soon as there is a message.
                 return later(10_000_000...80_000_000) { [self] in fetch(core) }
             }
             let read = take(messages, core)

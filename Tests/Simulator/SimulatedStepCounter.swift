@@ -7,21 +7,21 @@ import StepCounterCore
 import StepStorage
 import SystemPackage
 
-/// A step-counter in virtual time: all of the real one's decisions, its detectors and its history. It counts the first stream
-/// of each publisher.
+/// A step-counter in virtual time: all decisions of the real one, its detectors and its history. It counts the first stream of
+/// each publisher.
 final class SimulatedStepCounter: WakingProgram {
-    /// The stream that is counted.
+    /// The stream in which steps are counted.
     static let stream = "sensor-0"
     private static let recoveryLimit: Int64 = 10_000_000_000
     private static let keep: Int64 = 7 * 86_400_000_000_000
 
-    /// What is being done to the history.
+    /// An operation on the history.
     private enum Work {
         case commit(StepCommit, WallTime)
         case removal(StepCounting.Removal)
     }
 
-    /// How many of a hundred commits fail.
+    /// The percentage of commits that fail.
     var faults: Int
     let simulation: Simulation
     private let data: FilePath
@@ -34,22 +34,22 @@ final class SimulatedStepCounter: WakingProgram {
     private var topics: Set<[UInt8]> = []
 
     // Of this life
-    /// When it wakes by itself, on the monotonic clock.
+    /// The next scheduled wake-up, on the monotonic clock.
     var wakeTime = Int64.max
     private var startedAt: Int64 = 0
     private var events: [String: Int] = [:]
     private var totals: [String: Int] = [:]
-    /// Devices that described themselves.
+    /// Devices whose description was received.
     private var heard: Set<String> = []
     private var lost: [String: [Range<Int>]] = [:]
     /// The first sample of each epoch that is not in the history.
     private var firstNew: [String: Int] = [:]
 
     // Of all lives
-    /// The steps of each device that were committed.
+    /// The committed steps of each device.
     private var steps: [String: [WallTime]] = [:]
     private var positions: [StreamName: StreamPosition] = [:]
-    /// Devices whose subscription has all of their steps.
+    /// Devices whose subscription has delivered all of their steps.
     private var isExact: Set<String> = []
     private var hasGaps: Set<String> = []
 
@@ -106,7 +106,7 @@ final class SimulatedStepCounter: WakingProgram {
         perform()
     }
 
-    /// Ends the program at once. A commit that was under way is in the history, or it is not.
+    /// Kills the program. A commit in progress either reaches the history or does not.
     func kill() throws {
         if let work, simulation.happens(0.5) { try carryOut(work) }
         (core, history, work, replays) = (nil, nil, nil, nil)
@@ -120,11 +120,11 @@ final class SimulatedStepCounter: WakingProgram {
         require(core?.isOver == true, "it does not end")
     }
 
-    /// Its machine falls asleep. Of a device that was not heard of yet it can't know later which steps were made before its
-    /// subscription began: its clock stood still meanwhile.
+    /// Notes that the machine falls asleep. For a device that was not heard yet, the program can't know later which steps
+    /// preceded its subscription: its clock stopped meanwhile.
     func fallAsleep() { isExact.formIntersection(heard) }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
     func take(_ event: SimulatedPublisher.Event) throws {
         guard let core else { return }
@@ -242,7 +242,7 @@ final class SimulatedStepCounter: WakingProgram {
                 }))
     }
 
-    // MARK: What must be true
+    // MARK: Invariants
 
     private func check(_ event: StepEvent) {
         require(event.sequence == events[event.device, default: 0], "an event of \(event.device) has another number")
@@ -274,7 +274,7 @@ final class SimulatedStepCounter: WakingProgram {
             let end = min(
                 epoch.end ?? .max, batch.time + simulation.publishers[index].plan.retention, batch.forgotten,
                 simulation.now)
-            // A detector is stored each ten seconds: what it heard since then must be heard again after a kill.
+            // A detector is stored every ten seconds: samples since then must be heard again after a kill.
             require(
                 !simulation.couldHave(.stepCounter, index, from: max(batch.time, startedAt), to: end),
                 "sample \(sample) of \(device) is lost (\(gap.reason.rawValue)), although it was available")
@@ -283,7 +283,7 @@ final class SimulatedStepCounter: WakingProgram {
 
     // MARK: At rest
 
-    /// What is not as it must be once nothing is published any more; nil if all is.
+    /// What is not as it must be once nothing is published any more; nil if all is well.
     func unrest() throws -> String? {
         guard core != nil else { return "step-counter does not run" }
         for publisher in simulation.publishers {
@@ -309,7 +309,7 @@ final class SimulatedStepCounter: WakingProgram {
                 simulation.counts.jumps > 0
                 || zip(dates, dates.dropFirst()).allSatisfy { $1.seconds - $0.seconds > 0.2 }
             require(isOnce, "a step of \(device) counts twice")
-            // The device's clock and this machine's may have jumped apart by hours.
+            // The clocks of the device and this machine may differ by hours.
             let query = StepsQuery(
                 device: device, from: WallTime(nanosecondsSince1970: MachineClock.start - Self.keep),
                 to: WallTime(nanosecondsSince1970: MachineClock.start + Self.keep))
@@ -317,7 +317,7 @@ final class SimulatedStepCounter: WakingProgram {
             require(
                 answered == dates.count,
                 "the history has \(answered) steps of \(device), and \(dates.count) were stored")
-            // A detector that can't hear again what it heard since it was stored begins anew, and misses a bout's first steps.
+            // A detector that can't hear again the samples since it was stored begins anew, and misses a bout's first steps.
             let epochs = simulation.oracle.epochs[StreamName(device: device, stream: Self.stream)] ?? []
             let keepsAll =
                 publisher.plan.retention >= 600_000_000_000

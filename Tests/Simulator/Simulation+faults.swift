@@ -1,7 +1,7 @@
 import Messages
 import SystemPackage
 
-/// What goes wrong.
+/// The injection of faults.
 extension Simulation {
     func planFaults() {
         later(faults.pause) { [self] in
@@ -25,7 +25,7 @@ extension Simulation {
             }
         case 1 where faults.publisherKills && publishers[index].isRunning:
             note("\(publishers[index].plan.device) is to be killed")
-            // Among what it publishes together, or at once.
+            // Among its next effects, or at once.
             if happens(0.5) { publishers[index].kill(after: number(0...4)) } else { publisherEnded(index) }
         case 2 where faults.cuts:
             let listener = listeners[number(0...listeners.count - 1)]
@@ -50,7 +50,7 @@ extension Simulation {
             disk?.fail(count, after: number(0...40), with: error)
             note("the disk fails \(count) times: \(error)")
         case 6 where faults.logManagerKills && logManager?.isRunning == true:
-            // Among what it does next, or at once.
+            // Among its next effects, or at once.
             if happens(0.5) { logManager?.kill(after: number(0...20)) } else { logManagerEnded() }
         case 7 where faults.drops && logManager != nil:
             logManagerLink.dropsUntil = now + Int64(number(1_000_000...5_000_000_000))
@@ -66,7 +66,7 @@ extension Simulation {
         }
     }
 
-    /// Faults of machines and of the network, and two at a time.
+    /// Injects faults of machines and of the network, and double faults.
     private func injectRareFault(_ index: Int) throws {
         let device = publishers[index].plan.device
         switch number(0...5) {
@@ -81,7 +81,7 @@ extension Simulation {
             let end = now + Int64(number(100_000_000...4_000_000_000))
             note("\(listener) takes nothing of \(device) until \(Double(end) / 1e9) s")
             connections[listener]?[index].heldUntil = end
-            // What does not fit is dropped.
+            // Messages that do not fit are dropped.
             if happens(0.3) { connections[listener]?[index].dropsUntil = end }
         case 2 where faults.sleeps && publishers[index].isAwake:
             counts.sleeps += 1
@@ -131,7 +131,7 @@ extension Simulation {
         }
     }
 
-    /// Is called where the archiver ends.
+    /// Call this when the archiver ends.
     func archiverEnded() {
         guard let archiver, archiver.isRunning else { return }
         counts.archiverKills += 1
@@ -146,7 +146,7 @@ extension Simulation {
         note("the archiver \(archiver.isRunning ? "runs" : "does not run")")
     }
 
-    /// Is called where log-manager ends.
+    /// Call this when log-manager ends.
     func logManagerEnded(cutsPower: Bool = false) {
         guard let logManager, logManager.isRunning else { return }
         counts.logManagerKills += 1
@@ -163,7 +163,7 @@ extension Simulation {
         logManagerLink.standsFrom = now + Int64(number(1_000_000...300_000_000))
     }
 
-    /// Is called where a publisher ends.
+    /// Call this when a publisher ends.
     func publisherEnded(_ index: Int) {
         guard publishers[index].isRunning else { return }
         counts.publisherKills += 1
@@ -185,7 +185,7 @@ extension Simulation {
         later(20_000_000...3_000_000_000) { [self] in try whenMachineAwake { [self] in try startRecorder() } }
     }
 
-    /// Ends the other programs of the recorder's machine.
+    /// Ends the other programs on the recorder's machine.
     private func cutPower() throws {
         counts.powerCuts += 1
         logManagerEnded(cutsPower: true)
@@ -194,7 +194,7 @@ extension Simulation {
         try stepCounterEnded()
     }
 
-    /// Is called where the recorder ended in a call.
+    /// Call this when the recorder ended in a call.
     func recorderEnded(cutsPower: Bool) throws {
         counts.kills += 1
         counts.callKills += 1

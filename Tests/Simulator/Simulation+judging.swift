@@ -2,15 +2,15 @@ import Messages
 import Recording
 import SystemPackage
 
-/// The end, and what must be true then.
+/// The end of a run, and what must be true then.
 extension Simulation {
-    /// Of a publisher that could not be asked when its session was stopped: how long before that it may have been silent,
-    /// in nanoseconds, without the session having to say so.
+    /// For a publisher that could not be asked when its session was stopped: how long before that, in nanoseconds, the publisher
+    /// may have been silent without the session having to report it.
     private static let unaskedSilence: Int64 = 5_000_000_000
 
     func finish() throws {
         guard let recorder, violations.isEmpty else { return }
-        // Everything works again, and everybody is there.
+        // Everything works again, and every program runs.
         let asleep = publishers.map(\.clock.sleep) + [clock.sleep]
         if let end = asleep.compactMap(\.?.upperBound).max() { try advance(until: end) }
         for index in publishers.indices {
@@ -29,10 +29,10 @@ extension Simulation {
         try restRelays()
         let turns = relays == nil ? 600 : 2_400
         for turn in 0..<turns where violations.isEmpty && !recorder.isDone {
-            // A recorder that was killed may not know that it was asked to.
+            // A killed recorder may not know that it was asked to stop them.
             for identifier in asked.keys.sorted() { stopSession(identifier) }
-            // What is stored at the end must survive everything, too. But an end may need its time: 10 s for missing samples, and 60 s
-            // for those that a relay finds slowly.
+            // A stored end must survive everything, too. But an end may take time: 10 s for missing samples, and 60 s for those
+            // that a relay finds slowly.
             if faults.kills, turn < 300, happens(0.02) { try killRecorder(cutsPower: faults.powerCuts && happens(0.4)) }
             try advance(until: now + 100_000_000)
         }
@@ -47,7 +47,7 @@ extension Simulation {
         if logManager == nil, archiver == nil, stepCounter == nil { return }
         try advance(until: now + 5_000_000_000)
         try restStepCounter()
-        // Their samples matter no more.
+        // Their samples no longer matter.
         for publisher in publishers { publisher.fallSilent() }
         archiver?.receiver.faults = 0
         var unrest: String?
@@ -66,7 +66,7 @@ extension Simulation {
         if violations.isEmpty { violate("in the end \(unrest ?? "the programs do not rest")") }
     }
 
-    /// Lets step-counter count what was published, and judges its steps.
+    /// Lets step-counter count everything published, and judges its steps.
     private func restStepCounter() throws {
         guard let stepCounter else { return }
         for publisher in publishers { publisher.finish() }
@@ -92,7 +92,7 @@ extension Simulation {
             note("\(log.name): epochs \(log.epochs.map { "\($0.epoch) \($0.from)..<\($0.next) end \($0.end as Any)" })")
             note("\(log.name): gaps \(log.gaps.map { "\($0.epoch) \($0.from) + \($0.count) \($0.reason.rawValue)" })")
         }
-        // If the disk refuses both the log and the files, what they have is all that can be asked for.
+        // If the disk refuses both the log and the files, only the data that they have can be expected.
         let mayDiffer = record.status == .failed && counts.failures > 0
         for finding in directory.verify().findings where finding.verdict > .loss && !mayDiffer {
             violate("verify says: \(finding)")
@@ -127,13 +127,13 @@ extension Simulation {
                 violate(
                     "\(identifier): the run \(former) of \(name) is in no gap, of which the session's past has a part")
             }
-            // A clock that is ahead, a description that is old, or an unknown sleep makes the past longer.
+            // A clock that is ahead, an old description, or an unknown sleep makes the past longer.
             let longer =
                 max(0, clock.ahead) + clock.slept(until: now) + session.askedFor - session.listed + 100_000_000
             let start = clock.uptime - clock.slept(until: now) + session.began - longer
             let absences = record.absences(of: name)
-            // A publisher that could not be asked: what it published is there, or the session says that its end is unknown. Behind a
-            // relay, a session has what has come.
+            // For a publisher that could not be asked: its samples are there, or the session reports an unknown end. Behind a
+            // relay, a session has the samples that arrived.
             let stored = session.answers[name]?.first { oracle.isEnd($0, of: log) }
             let answered = stored ?? session.lasts?[name]
             let isUnasked = answered == nil
@@ -151,15 +151,15 @@ extension Simulation {
             } mayBeUnknown: { [self] epoch, sequence in
                 relays.map { _ in mayBeUnknown(name, index, epoch, sequence) }
             } mayLose: { [self] epoch, sequence, isCounted in
-                // A session that failed waits for nothing.
+                // A failed session waits for nothing.
                 guard isSound, isCounted || !isUnasked else { return true }
                 if relays != nil { return mayLoseRelayed(name, index, epoch, sequence, isCounted, session) }
-                // Its publisher was killed before it could be replayed, or forgot it.
+                // The publisher was killed, or removed the samples, before they could be replayed.
                 guard let batch = epoch.batch(of: sequence) else { return false }
-                // A session that is stopped waits so long for what does not come.
+                // A stopped session waits at most this long for missing samples.
                 let wait = session.stopped.map { $0 + SimulatedRecorder.recoveryLimit }
                 let end = min(epoch.end ?? .max, batch.time + plan.retention, batch.forgotten, wait ?? .max)
-                // It had failed then, and nothing of that could be stored before a kill.
+                // The session had failed at that time, and the failure could not be stored before a kill.
                 let late = min(end, batch.time + 15_000_000_000)
                 let failures = recorder?.failures[identifier.text] ?? []
                 if failures.contains(where: { $0.lowerBound < late && $0.upperBound > batch.time }) { return true }
@@ -182,8 +182,8 @@ extension Simulation {
         }
     }
 
-    /// Whether samples are left out that were taken at a time since the session's start; nil if that is undecided: a sample of a
-    /// clock that is ahead may arrive before the request to pause.
+    /// Whether samples taken at a time since the session's start are left out; nil if undecided: with a clock that is ahead, a
+    /// sample may arrive before the request to pause.
     private func isPaused(_ absences: [(start: Double, end: Double)], at time: Double, ahead: Double) -> Bool? {
         let tolerance = 1e-5
         func isAt(_ edge: Double) -> Bool { time > edge - tolerance && time < edge + ahead + tolerance }
@@ -205,7 +205,7 @@ extension SessionRecord {
         var absences: [(start: Double, end: Double)] = pauses.filter { $0.stream ?? stream == stream }
             .map { ($0.from, $0.to ?? .infinity) }
         guard let choice = choice(of: stream) else { return absences }
-        // Each change of the step decides anew, from what was asked for alone.
+        // Each step decides anew, from the session's stream choices alone.
         let names = [step] + steps.map(\.step)
         let times = [-Double.infinity] + steps.map(\.timestamp) + [.infinity]
         for index in names.indices {
@@ -218,7 +218,7 @@ extension SessionRecord {
         return absences
     }
 
-    /// Whether it has all steps, pauses and annotations of an earlier one. On the disk their times have fewer digits.
+    /// Whether the record has all steps, pauses and annotations of an earlier one. Times on the disk have fewer digits.
     fileprivate func continues(_ earlier: SessionRecord) -> Bool {
         func isSame(_ one: Double, _ other: Double) -> Bool { abs(one - other) < 1e-3 }
         guard steps.count >= earlier.steps.count, pauses.count >= earlier.pauses.count else { return false }
@@ -230,7 +230,7 @@ extension SessionRecord {
                 && (before.to.map { end in now.to.map { isSame($0, end) } ?? false } ?? true)
         }
         let (notes, earlierNotes) = (annotations ?? [], earlier.annotations ?? [])
-        // Each once, whatever was killed meanwhile.
+        // Each annotation once, despite all kills.
         let areNumbered = notes.map(\.number) == Array(0..<notes.count).map { $0 + 1 }
         let hasNotes = notes.count >= earlierNotes.count && zip(notes, earlierNotes).allSatisfy { $0.label == $1.label }
         return hasSteps && hasPauses && areNumbered && hasNotes

@@ -3,7 +3,7 @@ import Messages
 import RecorderCore
 import Recording
 
-/// What connects the programs.
+/// The connections between programs.
 extension Simulation {
     /// A program that subscribes to publishers.
     enum Listener: CaseIterable {
@@ -13,18 +13,18 @@ extension Simulation {
         case relay
     }
 
-    /// Those that this run has.
+    /// The listeners in this run.
     var listeners: [Listener] {
         if relays != nil { return [.relay] }
         return stepCounter == nil ? [.recorder] : [.recorder, .stepCounter]
     }
 
-    /// Those that a run may have which is like this one.
+    /// The listeners that a run of this kind may have.
     var possibleListeners: [Listener] { relays == nil ? [.recorder, .stepCounter] : [.relay] }
 
-    /// Nanoseconds between two looks at who is heard.
+    /// Nanoseconds between two checks of the connections.
     private static let listening: Int64 = 50_000_000
-    /// Nanoseconds in which a listener that hears a publisher must have what it misses.
+    /// Nanoseconds in which a listener that hears a publisher must get the samples that it misses.
     private static let patience: Int64 = 4_000_000_000
 
     private func isRunning(_ listener: Listener, _ index: Int) -> Bool {
@@ -43,7 +43,7 @@ extension Simulation {
         }
     }
 
-    /// Does something on a publisher's machine, once it is awake.
+    /// Runs a closure on a publisher's machine, once it is awake.
     func whenAwake(_ index: Int, _ body: @escaping () throws -> Void) throws {
         if let sleep = publishers[index].clock.sleep {
             return at(sleep.upperBound) { [self] in try whenAwake(index, body) }
@@ -51,20 +51,20 @@ extension Simulation {
         try body()
     }
 
-    /// Does something on the machine of the recorder and the other programs, once it is awake.
+    /// Runs a closure on the machine of the recorder and the other programs, once it is awake.
     func whenMachineAwake(_ body: @escaping () throws -> Void) throws {
         if let sleep = clock.sleep { return at(sleep.upperBound) { [self] in try whenMachineAwake(body) } }
         try body()
     }
 
-    /// Does something on a listener's machine, once it is awake.
+    /// Runs a closure on a listener's machine, once it is awake.
     private func whenAwake(_ listener: Listener, _ body: @escaping () throws -> Void) throws {
         if listener == .relay { try body() } else { try whenMachineAwake(body) }
     }
 
     // MARK: Events
 
-    /// Sends an event to those who listen, which hear it later if nothing is in the way.
+    /// Sends an event to the listeners, which receive it later if nothing prevents that.
     func send(_ event: SimulatedPublisher.Event, of index: Int) {
         for listener in listeners {
             guard isRunning(listener, index), let connection = connections[listener]?[index],
@@ -89,7 +89,7 @@ extension Simulation {
 
     // MARK: Requests
 
-    /// Asks a publisher for samples.
+    /// Requests samples from a publisher.
     /// - Parameter done: is given nil if the connection breaks.
     func request(
         _ listener: Listener, _ endpoint: String, _ request: SamplesReplay,
@@ -112,7 +112,7 @@ extension Simulation {
         }
     }
 
-    /// Asks publishers for their streams.
+    /// Requests the stream lists of publishers.
     /// - Parameter done: is given the descriptions of those that answer.
     func list(_ listener: Listener, _ endpoints: Set<String>?, _ done: @escaping ([StreamDescription]) throws -> Void) {
         if relays != nil { return listServed(done) }
@@ -126,9 +126,9 @@ extension Simulation {
         }
     }
 
-    // MARK: What recorders finish
+    // MARK: Finished files
 
-    /// Sends what the recorder publishes to log-manager and archiver.
+    /// Sends the recorder's events to log-manager and archiver.
     func announce(_ segments: [SegmentFinished], _ events: [RecordingEvent]) {
         if let archiver, archiver.isRunning, !events.isEmpty, !faults.drops || happens(0.8) {
             later(100_000...5_000_000) { [life = archiver.life] in
@@ -143,7 +143,6 @@ extension Simulation {
         }
     }
 
-    /// Asks log-manager how logs are to be written.
     func configurations(of names: [LogName], _ done: @escaping (LogConfigurations.Answers) throws -> Void) {
         guard let logManager, logManager.isRunning, logManagerLink.isOpen(at: now) else {
             return later(50_000_000...1_000_000_000) { try done(LogConfigurations.Answers(isAway: true)) }
@@ -158,9 +157,9 @@ extension Simulation {
         }
     }
 
-    // MARK: Who is heard
+    // MARK: Subscriptions
 
-    /// Notes who is heard, again and again.
+    /// Periodically notes which publishers are heard.
     func listen() {
         later(Self.listening...Self.listening) { [self] in
             for listener in listeners {
@@ -191,13 +190,13 @@ extension Simulation {
         }
     }
 
-    /// Whether a listener heard a publisher for long enough to receive a description.
+    /// Whether a listener heard a publisher long enough to receive a description.
     func isHeard(_ listener: Listener, _ index: Int, from time: Int64, to end: Int64) -> Bool {
         hearing[listener]?[index].contains { min($0.upperBound, end) - max($0.lowerBound, time) >= 2_100_000_000 }
             ?? false
     }
 
-    /// Whether a listener had the time to get a sample that its publisher had for a while.
+    /// Whether a listener had enough time to get a sample that its publisher kept for a while.
     func couldHave(_ listener: Listener, _ index: Int, from time: Int64, to end: Int64) -> Bool {
         hearing[listener]?[index].contains { min($0.upperBound, end) - max($0.lowerBound, time) >= Self.patience }
             ?? false

@@ -1,7 +1,7 @@
 import Messages
 import RelayCore
 
-/// What goes wrong with relays and servers.
+/// The injection of faults into relays and servers.
 extension Simulation {
     func planRelayFaults() {
         later(faults.pause) { [self] in
@@ -91,7 +91,7 @@ extension Simulation {
         connections[.recorder]?[0].standsFrom = now + Int64(number(20_000_000...300_000_000))
     }
 
-    /// Is called when the relay at the centre ends, alone or with its machine.
+    /// Call this when the relay at the centre ends, alone or with its machine.
     func endServingRelay() {
         guard let relay = relays?.serving, relay.isRunning else { return }
         counts.relay.servingKills += 1
@@ -158,7 +158,6 @@ extension Simulation {
         }
     }
 
-    /// Lets everything work again.
     func endRelayFaults() throws {
         guard let relays else { return }
         relays.isOver = true

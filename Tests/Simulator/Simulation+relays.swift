@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import RelayCore
 
-/// Relays between the publishers and the recorder, in runs that have them: what connects them, and what is promised of it.
+/// Relays between the publishers and the recorder, in runs that have them: their connections, and the expectations.
 extension Simulation {
     /// Adds servers and relays. The recorder hears the relay at the centre, and no publisher.
     func addRelays() throws {
@@ -18,7 +18,7 @@ extension Simulation {
 
     // MARK: The centre
 
-    /// Sends what the relay at the centre publishes to the recorder.
+    /// Sends an event of the relay at the centre to the recorder.
     func sendServed(_ event: SimulatedPublisher.Event) {
         guard let recorder, recorder.isRunning, let connection = connections[.recorder]?[0],
             connection.delivers(at: now)
@@ -34,7 +34,7 @@ extension Simulation {
         }
     }
 
-    /// Asks the relay at the centre for samples.
+    /// Requests samples from the relay at the centre.
     /// - Parameter done: is given nil if the connection breaks.
     func requestServed(
         _ endpoint: String, _ request: SamplesReplay,
@@ -49,7 +49,7 @@ extension Simulation {
                 guard serving.isRunning else { return lose() }
                 let life = serving.life
                 var isDone = false
-                // A program that ends cuts its connections.
+                // A program that ends closes its connections.
                 later(2_000_000_000...2_000_000_000) { if !isDone, serving.life != life { lose() } }
                 try serving.answer(request) { [self] answer in
                     isDone = true
@@ -73,7 +73,7 @@ extension Simulation {
     func descriptionsToBegin() -> [StreamDescription]? {
         guard let relays else {
             let descriptions = publishers.flatMap { $0.list() }
-            // One of them may have ended over it.
+            // A publisher may have ended while it answered.
             return publishers.allSatisfy(\.isRunning) ? descriptions : nil
         }
         let descriptions = relays.serving.list()
@@ -83,8 +83,8 @@ extension Simulation {
 
     // MARK: Judging
 
-    /// Whether a gap may have a sample of a publisher.
-    /// - Parameter isCounted: whether its length is known. If not, the recorder did not know what to request.
+    /// Whether a gap may include a publisher's sample.
+    /// - Parameter isCounted: whether the gap's length is known. If not, the recorder did not know what to request.
     func mayLoseRelayed(
         _ name: StreamName, _ index: Int, _ epoch: Oracle.Epoch, _ sequence: Int, _ isCounted: Bool, _ asked: Asked
     ) -> Bool {
@@ -92,14 +92,14 @@ extension Simulation {
         guard let stored = relays.storedAt(sequence, of: epoch.name, name) else {
             return !couldSend(index, epoch, batch)
         }
-        // A session that is stopped waits so long for what does not come.
+        // A stopped session waits at most this long for missing samples.
         var end = asked.stopped.map { $0 + SimulatedRecorder.recoveryLimit } ?? .max
         if !isCounted { end = min(end, relays.leftAt(epoch.name, of: name) ?? .max) }
         return !couldHave(.recorder, 0, from: max(stored, asked.askedFor), to: end)
     }
 
-    /// Whether a sample may be missing without a gap. It is at the end of its run, and that did not reach the site's relay, or the
-    /// recorder did not hear the relay at the centre between that end and what the next run has.
+    /// Whether a sample may be missing without a gap. It must be at the end of its run. In addition, either it did not reach the
+    /// site's relay, or the recorder did not hear the relay at the centre between that end and the next run's samples.
     func mayBeUnknown(_ name: StreamName, _ index: Int, _ epoch: Oracle.Epoch, _ sequence: Int) -> Bool {
         guard let relays, let batch = epoch.batch(of: sequence) else { return false }
         if relays.storedAt(sequence, of: epoch.name, name) == nil {
@@ -112,7 +112,7 @@ extension Simulation {
         return !isHeard(.recorder, 0, from: served, to: left)
     }
 
-    /// Whether a site's relay had the time to get a batch, and did not lose it with its disk.
+    /// Whether a site's relay had time to get a batch, and did not lose it with its disk.
     private func couldSend(_ index: Int, _ epoch: Oracle.Epoch, _ batch: Oracle.Batch) -> Bool {
         let end = min(epoch.end ?? .max, batch.time + publishers[index].plan.retention, batch.forgotten)
         let lost = relays?.relay(of: index).diskLost ?? .min

@@ -2,7 +2,7 @@ import Messages
 import RecorderCore
 import Recording
 
-/// Sessions, as somebody asks for them.
+/// The clients' requests for sessions.
 extension Simulation {
     func beginSession() throws {
         guard let recorder, !isOver else { return }
@@ -45,7 +45,7 @@ extension Simulation {
         }
     }
 
-    /// What is asked for of a session that begins before now.
+    /// The request for a session that begins in the past.
     private func askedFromPast(
         _ before: Int64, _ descriptions: [StreamDescription], of listed: Int64, _ answers: LogConfigurations.Answers
     ) -> Asked {
@@ -57,7 +57,7 @@ extension Simulation {
             for name in publisher.names {
                 guard let (epoch, next) = firsts[name], let epochs = oracle.epochs[name] else { continue }
                 firsts[name] = (epoch, min(next, epochs[epoch].first(from: start)))
-                // The recorder must have heard of it since its own start, and not only of the run before it.
+                // The recorder must have heard of that run since its own start, not only of the run before.
                 guard epoch > 0, let end = epochs[epoch - 1].end, let recorder,
                     epochs[epoch - 1].first(from: start) < epochs[epoch - 1].published,
                     let first = epochs[epoch - 1].batches.first?.time,
@@ -78,7 +78,7 @@ extension Simulation {
         asked[identifier]?.stopped = now
     }
 
-    /// Notes with which samples a session ends.
+    /// Notes the samples with which a session ends.
     func noteEnd(of identifier: SessionIdentifier, _ descriptions: [StreamDescription]) {
         let places = oracle.places(of: descriptions)
         asked[identifier]?.lasts = places
@@ -99,13 +99,13 @@ extension Simulation {
             } else if happens(0.7) {
                 try recorder?.pauseOrResume(acknowledge)
             } else {
-                // Few enough that some come again.
+                // Few enough names that some are repeated.
                 recorder?.move(to: "s\(number(1...9) % 4)", acknowledge)
             }
         }
     }
 
-    /// Asks log-manager for something now and then.
+    /// Periodically sends log-manager a request.
     func askLogManager() {
         later(500_000_000...8_000_000_000) { [self] in
             guard !isOver else { return }

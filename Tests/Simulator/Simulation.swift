@@ -8,16 +8,16 @@ import ServiceKit
 import SystemPackage
 import TestSupport
 
-/// One run: publishers, a recorder and other programs, what connects them, a disk, and faults, in virtual time and from one seed.
+/// One run: publishers, a recorder and other programs, their connections, a disk, and faults, in virtual time and from one seed.
 ///
-/// What connects the programs is in `+network`, what is asked for in `+sessions`, what goes wrong in `+faults`, and what must be
-/// true at the end in `+judging`.
+/// The connections are in `+network`, the requests in `+sessions`, the faults in `+faults`, and the final expectations in
+/// `+judging`.
 final class Simulation {
-    /// What is simulated, as far as no seed decides it.
+    /// The parameters of a simulation; the seed determines the rest.
     struct Size {
         var seconds = 60
         var publishers: Int?
-        /// Of each publisher.
+        /// Per publisher.
         var streams: Int?
         /// Samples per second of each stream.
         var rate: Double?
@@ -29,14 +29,14 @@ final class Simulation {
         var hasOutages = false
         /// Whether sessions begin in the past.
         var hasPast = false
-        /// Whether faults come where they matter: the recorder ends right after what it does seldom, or in a call; pages that are
-        /// not written have any bytes; publishers send again, and answers come again.
+        /// Whether faults hit critical moments: the recorder ends right after rare actions, or in a call; unwritten pages have
+        /// any bytes; publishers repeat samples, and answers arrive twice.
         var hasMoments = false
-        /// Whether relays carry the samples, through three servers of NATS.
+        /// Whether relays carry the samples, through three NATS servers.
         var hasRelays = false
     }
 
-    /// Which faults a run has: each seed leaves some out, so that others meet conditions that they would not.
+    /// The faults of a run: each seed leaves some out, so that the others meet more varied conditions.
     struct Faults {
         var kills = true
         var powerCuts = true
@@ -52,51 +52,52 @@ final class Simulation {
         var slowReaders = true
         var sleeps = true
         var jumps = true
-        /// Whether the recorder ends right after what it does seldom, and in calls.
+        /// Whether the recorder ends right after rare actions, and in calls.
         var moments = false
         /// Whether batches begin with samples that were sent before.
         var resends = false
-        /// Whether answers come a second time.
+        /// Whether answers arrive a second time.
         var repeats = false
-        /// Nanoseconds from one to the next.
+        /// Nanoseconds between two faults.
         var pause: ClosedRange<Int64> = 1_000_000_000...6_000_000_000
     }
 
-    /// Which programs run beside publishers and the recorder.
+    /// The programs that run beside publishers and the recorder.
     struct Programs {
         var logManager = true
         var archiver = true
         var stepCounter = true
     }
 
-    /// A session, as somebody who asks for it knows it.
+    /// A session from its client's point of view.
     struct Asked {
-        /// When it began, which may be before it was asked for.
+        /// When the session began, which may precede the request.
         let began: Int64
-        /// When it was asked for, and its streams were listed.
+        /// When the session was requested, and when its streams were listed.
         let askedFor: Int64
         let listed: Int64
-        /// When the recorder had answered, so that the session must be there.
+        /// Whether the recorder had answered, so that the session must be there.
         var isAnswered = false
-        /// Of each stream the epoch and the sample with which it begins.
+        /// The epoch and the sample with which the session begins, for each stream.
         let firsts: [StreamName: Oracle.Place]
-        /// Of each stream whose publisher restarted since the session's start, the run before, which the recorder had heard of.
+        /// For each stream whose publisher restarted since the session's start, the previous run, which the recorder had heard
+        /// of.
         var formers: [StreamName: String] = [:]
 
         var isFromPast: Bool { began < askedFor }
-        /// What log-manager said of its logs when it began.
+        /// log-manager's configurations of the session's logs at its start.
         var configurations: [LogName: LogConfiguration?] = [:]
-        /// When it was asked to end.
+        /// When the client requested the session's end.
         var stopped: Int64?
-        /// Where the streams of those publishers were that could be asked.
+        /// The final places of the streams whose publishers could be asked.
         var lasts: [StreamName: Oracle.Place]?
-        /// Where they were each time that they were asked: a recorder that had stored an answer before it was killed keeps to it.
+        /// The places in each round of answers: a recorder that had stored an answer before it was killed uses it afterwards.
         var answers: [StreamName: [Oracle.Place]] = [:]
-        /// What the recorder had answered that it has of steps, pauses and annotations.
+        /// The steps, pauses and annotations that the recorder had confirmed.
         var acknowledged: SessionRecord?
     }
 
-    /// Events of one moment.
+    /// The largest number of events of one moment.
     private static let eventLimit = 100_000
 
     let programs: Programs
@@ -104,21 +105,20 @@ final class Simulation {
     let segmentLength: Int
     let checkpointScale: Int
     let syncTime: ClosedRange<Int64>
-    /// Nanoseconds of the past with which sessions begin; nil if none does.
+    /// The nanoseconds of the past with which sessions begin; nil if none does.
     let past: ClosedRange<Int>?
     var counts = Counts()
     private(set) var violations: [String] = []
-    /// What was done to the programs, for people who look for a reason.
+    /// The injected faults, for diagnosis.
     private(set) var course: [String] = []
     private var random: SplitMix
-    /// For what seeds did not have from the beginning, so that older ones run as before.
+    /// Random numbers for later additions, so that older seeds run as before.
     private var other: SplitMix
     private var schedule = Schedule()
     var oracle = Oracle()
     var publishers: [SimulatedPublisher] = []
     /// By listener and publisher.
     var connections: [Listener: [Connection]] = [:]
-    /// The machine of the recorder.
     var clock = MachineClock(uptime: 1_000_000_000_000)
     var recorder: SimulatedRecorder?
     var logManager: SimulatedLogManager?
@@ -126,13 +126,13 @@ final class Simulation {
     var logManagerLink = Connection()
     var archiver: SimulatedArchiver?
     var stepCounter: SimulatedStepCounter?
-    /// nil if the recorder hears publishers itself.
+    /// nil if the recorder hears publishers directly.
     var relays: SimulatedRelays?
     var disk: VirtualDisk?
     let data: FilePath
     private let size: Size
     let skipped: Set<Int>
-    /// How many faults there were, those that were left out included.
+    /// The number of faults, including those left out.
     var faultCount = 0
     var asked: [SessionIdentifier: Asked] = [:]
     private(set) var isOver = false
@@ -146,7 +146,7 @@ final class Simulation {
         self.data = data
         var random = SplitMix(seed: seed)
         func happens(_ chance: Double) -> Bool { random.unit() < chance }
-        // Where somebody pauses, samples are judged by their time.
+        // With pauses, samples are judged by their time.
         let pauses = happens(0.5)
         var faults = Faults(
             kills: happens(0.8), powerCuts: happens(0.6), publisherKills: happens(0.6), cuts: happens(0.5),
@@ -160,7 +160,7 @@ final class Simulation {
         if size.hasRelays { programs.stepCounter = false }
         self.programs = programs
         segmentLength = happens(0.5) ? 64 << 20 : Int.random(in: 4_000...200_000, using: &random)
-        // A checkpoint after so many times fewer bytes than the real one, for runs are short.
+        // Checkpoints come after this many times fewer bytes than in the real program, because runs are short.
         checkpointScale = happens(0.5) ? 1 : Int.random(in: 10...4_000, using: &random)
         syncTime = happens(0.7) ? 300_000...3_000_000 : 500_000...20_000_000
         (format, root) =
@@ -186,7 +186,6 @@ final class Simulation {
     func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
     func seed() -> UInt64 { random.next() }
 
-    /// Nanoseconds since the run's start.
     var now: Int64 { schedule.now }
 
     func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
@@ -194,16 +193,16 @@ final class Simulation {
         schedule.add(at: time, order: random.next(), body)
     }
 
-    /// Does something at a time, and what was asked for first first.
+    /// Schedules a closure for a time; simultaneous ones run in the order of their scheduling.
     func at(_ time: Int64, _ body: @escaping () throws -> Void) { schedule.add(at: time, order: 0, body) }
 
-    /// Whether the recorder is to be killed right after something: of what it does seldom, few kills come by chance.
+    /// Whether to kill the recorder right after a rare action, which random kills seldom hit.
     func isMoment() -> Bool { faults.moments && injects(0.04) }
 
-    /// Whether a batch is to begin with the samples of the one before.
+    /// Whether a batch begins with its predecessor's samples.
     func sendsAgain() -> Bool { faults.resends && injects(0.01) }
 
-    /// Whether an answer is to come a second time.
+    /// Whether an answer arrives a second time.
     func answersAgain() -> Bool { faults.repeats && injects(0.2) }
 
     private func injects(_ chance: Double) -> Bool {
@@ -220,7 +219,6 @@ final class Simulation {
 
     // MARK: The run
 
-    /// Runs to the end, and judges what was recorded.
     func run() throws {
         let attic = data.appending("attic")
         try FileManager.default.createDirectory(atPath: attic.string, withIntermediateDirectories: true)
@@ -244,7 +242,7 @@ final class Simulation {
         try advance(until: Int64(size.seconds) * 1_000_000_000)
         isOver = true
         try finish()
-        // They have each other.
+        // These have references to each other.
         (publishers, self.recorder, logManager, archiver, stepCounter, schedule) = ([], nil, nil, nil, nil, Schedule())
         relays?.close()
         relays = nil
@@ -266,10 +264,10 @@ final class Simulation {
             retention: happens(0.7) ? 600_000_000_000 : Int64(number(2...20)) * 1_000_000_000,
             retentionBytes: happens(0.8) ? 256_000_000 : number(20_000...400_000), isWalk: programs.stepCounter)
         plan.streams = size.streams ?? plan.streams
-        // A detector needs 12.5 samples a second at least.
+        // A detector needs at least 12.5 samples per second.
         if plan.isWalk { plan.rate = max(plan.rate, 25) }
         plan.rate = size.rate ?? plan.rate
-        // Some publish only now and then what they sampled.
+        // Some publish only every few seconds.
         if size.rate == nil, happens(0.2) { plan.batch = Int(plan.rate) * number(2...8) }
         let clock = MachineClock(
             uptime: Int64(number(1_000...100_000)) * 1_000_000_000,
@@ -327,6 +325,6 @@ final class Simulation {
 
     // MARK: Hearing
 
-    /// When a listener heard everything of a publisher, and could ask it, by publisher.
+    /// When a listener heard everything of a publisher and could send it requests, by publisher.
     var hearing: [Listener: [[Range<Int64>]]] = [:]
 }

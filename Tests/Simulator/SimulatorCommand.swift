@@ -3,7 +3,7 @@ import Foundation
 import SystemPackage
 import TestSupport
 
-/// Runs simulations of fresh seeds, or one again.
+/// Runs simulations of fresh seeds, or repeats one.
 @main
 struct SimulatorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -76,7 +76,7 @@ struct SimulatorCommand: ParsableCommand {
     @Flag(help: "Print each seed before it runs, to find one that does not end.")
     var showSeeds = false
 
-    /// One seed of so many is run twice, which must bring the same.
+    /// One in this many seeds is run twice, which must give the same result.
     private static let repetition = 16
     private static let maximumFailures = 5
 
@@ -123,7 +123,7 @@ struct SimulatorCommand: ParsableCommand {
             try take(next, as: fresh(next))
             done += 1
         }
-        // Of others that run at the same time, nothing is to be seen.
+        // CPU time, so that other simultaneous processes have no effect.
         let used = Double(clock()) / Double(CLOCKS_PER_SEC)
         let hours = Double(runs * seconds) / 3600
         print(
@@ -164,7 +164,7 @@ struct SimulatorCommand: ParsableCommand {
         throw ExitCode(1)
     }
 
-    /// The command for a fresh seed: with each kind of fault that brings no known violation, unless some are named.
+    /// The command for a fresh seed: with every kind of fault without known violations, unless some are named.
     private func fresh(_ seed: UInt64) -> SimulatorCommand {
         var command = self
         if failingCalls || clockJumps || outages || past || moments { return command }
@@ -172,7 +172,7 @@ struct SimulatorCommand: ParsableCommand {
         return command
     }
 
-    /// The options that bring a run again.
+    /// The options that repeat a run.
     private func again(skipping skipped: [Int]) -> String {
         var options: [String] = []
         if let publishers { options.append("--publishers \(publishers)") }
@@ -196,7 +196,7 @@ struct SimulatorCommand: ParsableCommand {
         }
     }
 
-    /// The command for each seed that is known before.
+    /// The command for each seed given in advance.
     private func knownSeeds() throws -> [SimulatorCommand] {
         if seed != nil { return [self] }
         guard let seeds else { return [] }
@@ -205,7 +205,7 @@ struct SimulatorCommand: ParsableCommand {
         }
     }
 
-    /// Leaves out one fault after the other, for as long as there is a violation.
+    /// Leaves out one fault after the other while a violation remains.
     private func minimised(_ simulation: Simulation, _ seed: UInt64) throws -> (Simulation, skipped: [Int]) {
         var least = simulation
         var skipped = try skippedFaults()

@@ -4,17 +4,17 @@ import Synchronization
 import SystemPackage
 import TestSupport
 
-/// The disk of a simulated machine: real files, whose latest writes and names a power cut may take back.
+/// The disk of a simulated machine: real files, whose latest writes and names a power cut may undo.
 ///
-/// A write counts as lost until its file is synced, a new name until its directory is. A power cut leaves of each file a
-/// beginning of what was written since its last sync, sometimes with pages of it zero, and of the names a beginning too.
+/// A write counts as lost until its file is synced, a new name until its directory is. A power cut keeps a beginning of each
+/// file's writes since its last sync, sometimes with some pages zero, and a beginning of the new names.
 final class VirtualDisk: Sendable {
     private struct FileNumber: Hashable {
         let device: UInt64
         let inode: UInt64
     }
 
-    /// How a range was before a write.
+    /// The bytes of a range before a write.
     private struct Change {
         let offset: Int64
         let old: [UInt8]
@@ -23,7 +23,7 @@ final class VirtualDisk: Sendable {
     }
 
     private struct Unsynced {
-        /// Of our own, so that the file is found under any name.
+        /// A descriptor of the simulation, so that the file is found under any name.
         let descriptor: FileDescriptor
         var changes: [Change] = []
     }
@@ -31,19 +31,19 @@ final class VirtualDisk: Sendable {
     private struct Renaming {
         let old: FilePath
         let new: FilePath
-        /// What had the name before; nil if nothing had.
+        /// The file that had the name before; nil if there was none.
         let backup: FilePath?
     }
 
     private struct State {
         var files: [FileNumber: Unsynced] = [:]
         var names: [Renaming] = []
-        /// Calls until the program ends; nil while nobody ends it.
+        /// The number of calls until the program ends; nil for no end.
         var callsLeft: Int?
-        /// What calls fail with: after so many that do not, and how many.
+        /// The number of calls before the failing ones, the number of failing ones, and their error.
         var failing: (after: Int, count: Int, error: Errno)?
         var random: SplitMix
-        /// Whether a page that is not written may have any bytes then, and not zeros alone.
+        /// Whether an unwritten page may have any bytes after a power cut, and not only zeros.
         var hasGarbage: Bool
         var counts = Counts()
     }
@@ -59,7 +59,7 @@ final class VirtualDisk: Sendable {
     private static let pageSize: Int64 = 4096
 
     private let state: Mutex<State>
-    /// Where files are kept whose names others have now.
+    /// The directory that keeps files whose names were taken by others.
     private let attic: FilePath
 
     init(attic: FilePath, hasGarbage: Bool, random: SplitMix) {
@@ -71,7 +71,7 @@ final class VirtualDisk: Sendable {
 
     // MARK: Calls
 
-    /// What the program calls. After its end they do nothing and fail.
+    /// The program's file calls. After its end they do nothing and fail.
     var calls: FileCalls {
         var calls = FileCalls()
         calls.write = { [self] descriptor, bytes, offset throws(Errno) in
@@ -126,7 +126,7 @@ final class VirtualDisk: Sendable {
     ) throws(Errno) -> Int {
         try countCall(&state)
         var part = bytes
-        // The last call of a program that ends may have come to any point.
+        // The last call of a program that ends may have been interrupted at any point.
         let isLast = state.callsLeft == 0
         if isLast {
             let count =
@@ -154,7 +154,7 @@ final class VirtualDisk: Sendable {
                 try? file.descriptor.close()
             }
             guard !state.names.isEmpty, let path = Self.path(of: descriptor) else { return }
-            // Names are made durable in their order, as a journal does.
+            // Names become durable in their order, as with a journal.
             guard let last = state.names.lastIndex(where: { $0.new.removingLastComponent() == path }) else { return }
             for renaming in state.names[...last] { Self.forget(renaming) }
             state.names.removeSubrange(...last)
@@ -167,17 +167,17 @@ final class VirtualDisk: Sendable {
 
     // MARK: Ends
 
-    /// Lets the program end with one of its next calls.
+    /// Ends the program during one of its next calls.
     func end(after calls: Int) { state.withLock { $0.callsLeft = calls } }
 
     var hasEnded: Bool { state.withLock { $0.callsLeft == 0 } }
 
-    /// Has some calls fail, after others.
+    /// Makes some later calls fail.
     func fail(_ count: Int, after calls: Int, with error: Errno) {
         state.withLock { $0.failing = (calls, count, error) }
     }
 
-    /// A program begins on this disk: what the one before left is in the system's memory still, unless the power was cut.
+    /// A program begins on this disk: its predecessor's data is still in the system's memory, unless the power was cut.
     func begin() {
         state.withLock {
             $0.callsLeft = nil
@@ -185,7 +185,7 @@ final class VirtualDisk: Sendable {
         }
     }
 
-    /// Takes back what was not synced, or a part of it.
+    /// Undoes unsynced changes, or some of them.
     func cutPower() throws {
         try state.withLock { state in
             for renaming in state.names.suffix(Int.random(in: 0...state.names.count, using: &state.random)).reversed() {
@@ -209,7 +209,7 @@ final class VirtualDisk: Sendable {
                 bytes.isEmpty ? 0 : try FileCalls.system.write(file.descriptor, bytes, change.offset)
             }
         }
-        // Pages are written in any order, and one of them may not be written, or not as a whole.
+        // Pages are written in any order, and one may be missing or incomplete.
         if let change = file.changes[..<kept].randomElement(using: &state.random), change.newLength > change.offset,
             Bool.random(using: &state.random)
         {
@@ -223,7 +223,7 @@ final class VirtualDisk: Sendable {
         try file.descriptor.close()
     }
 
-    /// Ends the notes of all that was written.
+    /// Closes all descriptors of written files.
     func close() {
         state.withLock { state in
             for file in state.files.values { try? file.descriptor.close() }
@@ -250,7 +250,7 @@ final class VirtualDisk: Sendable {
         return (FileNumber(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)), Int64(status.st_size))
     }
 
-    /// Reads from a file that is open for writing: all of them can be read, too.
+    /// Reads from a file that is open for writing; all such files are readable, too.
     private static func read(_ descriptor: FileDescriptor, from start: Int64, to end: Int64) throws(Errno) -> [UInt8] {
         if end <= start { return [] }
         let count = Int(end - start)

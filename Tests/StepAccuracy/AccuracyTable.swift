@@ -1,4 +1,4 @@
-/// How well counts agree with what is known, by class of placement: the rows that are compared with the peers.
+/// The errors of step counts by class of placement, in the rows that are compared with the peers.
 struct AccuracyTable {
     struct Row {
         let name: String
@@ -57,14 +57,14 @@ struct AccuracyTable {
         }.joined(separator: "\n")
     }
 
-    /// Where 95 % of the row's figures are if other people of the same kind were counted: people are drawn again and again
-    /// from those of the row, with all of their recordings (Efron and Tibshirani, "An introduction to the bootstrap", 1993).
+    /// The 95 % interval of the row's figure if other people of the same kind were counted. People are resampled from those of
+    /// the row, with all of their recordings (Efron and Tibshirani, "An introduction to the bootstrap", 1993).
     ///
-    /// - Returns: nil for fewer than three people, of whom nothing can be said.
+    /// - Returns: nil for fewer than three people, too few for an interval.
     static func interval(_ row: Row, _ counts: [String: Double]) -> ClosedRange<Double>? {
         let people = Dictionary(grouping: row.recordings, by: \.subject).sorted { $0.key < $1.key }.map(\.value)
         guard people.count >= 3 else { return nil }
-        // A fixed sequence: the table is the same each time (Marsaglia, "Xorshift RNGs", 2003).
+        // A fixed seed, so that the table is the same each time (Marsaglia, "Xorshift RNGs", 2003).
         var seed: UInt64 = 88_172_645_463_325_252
         var figures: [Double] = []
         for _ in 0..<1000 {

@@ -1,8 +1,8 @@
 import StepDetection
 import TextInput
 
-/// A row for each step that was counted: recording, number of its bout, time, mean log odds, estimates. What `train.py` learns
-/// `WalkingConfidence` from.
+/// A row for each counted step: recording, number of its bout, time, mean log odds, estimates. `train.py` learns
+/// `WalkingConfidence` from this table.
 struct BoutTable {
     private(set) var csv = ""
 

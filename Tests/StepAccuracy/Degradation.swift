@@ -1,21 +1,21 @@
 import Glibc
 
-/// What may happen to a recording on its way to a step counter.
+/// Possible damage to a recording on its way to a step counter.
 struct Degradation: Sendable {
     let name: String
-    /// Samples a second, by straight lines between the recording's; nil keeps its own.
+    /// Samples a second, interpolated linearly from the recording's; nil keeps its own rate.
     var rate: Double?
-    /// How far a time stamp may be wrong, as a share of a sample's time.
+    /// The largest error of a time stamp, as a share of the sample interval.
     var jitter = 0.0
-    /// The share of the samples that is missing.
+    /// The share of missing samples.
     var missing = 0.0
-    /// What a sensor makes of 1 g.
+    /// The sensor's reading for 1 g.
     var gain = 1.0
     /// Added to each axis, in g.
     var bias = SIMD3<Double>()
-    /// Axis, and angle in radians, by which the device is turned.
+    /// The axis and the angle in radians by which the device is turned.
     var turn: (axis: SIMD3<Double>, angle: Double)?
-    /// Axes change places: x to y to z.
+    /// Whether axes are exchanged: x becomes y, and y becomes z.
     var isSwapped = false
 
     static let all: [Self] = {
@@ -41,7 +41,7 @@ struct Degradation: Sendable {
         return all
     }()
 
-    /// What `WalkingLikelihood` is learned from.
+    /// The degradations from which `WalkingLikelihood` is learned.
     static let training = [
         Self(name: "as it is"), Self(name: "12.5 Hz", rate: 12.5),
         Self(name: "15 Hz, jitter 30 %, 2 % missing", rate: 15, jitter: 0.3, missing: 0.02),
@@ -49,15 +49,15 @@ struct Degradation: Sendable {
         Self(name: "gain 0.9, bias 0.1 g", gain: 0.9, bias: SIMD3(0.1, 0, 0)),
     ]
 
-    /// How often each recording is counted: where estimates fall in it, and which samples are missing, is chance, and one
-    /// draw of 20 wrists tells little.
+    /// The number of counts per recording. The positions of estimates and the missing samples are random, and a single draw of 20
+    /// wrists shows little.
     static let draws = 4
 
-    /// - Parameter draw: each begins a quarter of the time between two estimates later, and has its own jitter.
+    /// - Parameter draw: each draw begins a quarter of the estimates' interval later, and has its own jitter.
     func callAsFunction(_ samples: [SIMD4<Double>], perG: Double, draw: Int = 0) -> [SIMD4<Double>] {
         let start = (samples.first?.x ?? 0) + 0.06 * Double(draw)
         var result = resampled(draw == 0 ? samples : Array(samples.drop { $0.x < start }))
-        // A fixed sequence: the table is the same each time (Marsaglia, "Xorshift RNGs", 2003).
+        // A fixed seed, so that the table is the same each time (Marsaglia, "Xorshift RNGs", 2003).
         var seed: UInt64 = 88_172_645_463_325_252 &+ UInt64(draw) &* 0x9E37_79B9_7F4A_7C15
         func random() -> Double {
             seed ^= seed << 13
@@ -86,7 +86,7 @@ struct Degradation: Sendable {
         for place in 0...Int((last.x - first.x) * rate) {
             let time = first.x + Double(place) / rate
             while index + 2 < samples.count, samples[index + 1].x < time { index += 1 }
-            // A gap stays a gap.
+            // A gap is not interpolated.
             if samples[index + 1].x - samples[index].x > 1 { continue }
             result.append(Self.between(samples[index], samples[index + 1], at: time))
         }

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// The error of each recording against its cadence, as a picture.
+/// A plot of each recording's error against its cadence.
 struct ErrorPlot {
     private static let size = (width: 720.0, height: 400.0)
     private static let cadences = 20.0...200
-    /// In percent; what is beyond stands at the edge.
+    /// In percent; values beyond are drawn at the edge.
     private static let errors = -60.0...60
     private static let colors: [LabelledRecording.Class: String] = [
         .body: "#1b7837", .hand: "#2166ac", .wrist: "#b2182b", .waist: "#8c510a",

@@ -1,7 +1,7 @@
 import Messages
 import StepDetection
 
-/// How true confidences and expected errors are.
+/// Compares confidences and expected errors with the true errors.
 struct ExpectedErrors {
     let text: String
 
@@ -9,7 +9,7 @@ struct ExpectedErrors {
         var lines = ["mean over recordings: expected false steps / found, expected missed share / found"]
         for row in AccuracyTable(recordings).rows {
             var (expected, found, expectedMissed, missed) = (0.0, 0.0, 0.0, 0.0)
-            // Where nothing is known of the steps, nothing can be compared.
+            // Without true steps, there is nothing to compare.
             for recording in row.recordings {
                 guard let count = counts[recording.name] else { continue }
                 let steps = Double(count.steps.count)

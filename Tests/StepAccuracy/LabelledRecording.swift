@@ -2,14 +2,14 @@ import FoundationEssentials
 import StepDetection
 import TextInput
 
-/// A recording whose steps are known, from one of the `truth.csv` tables.
+/// A recording with known steps, from one of the `truth.csv` tables.
 struct LabelledRecording: Sendable {
     enum Kind: String {
         case walk, mixed, nonwalk
         case unlabelled = "loco_unlabelled"
     }
 
-    /// What is common to recordings whose errors are averaged.
+    /// The class of recordings whose errors are averaged.
     enum Class: String, CaseIterable {
         case body = "phone on body"
         case hand = "phone in hand"
@@ -17,7 +17,7 @@ struct LabelledRecording: Sendable {
         case waist
     }
 
-    /// Which half of the people a recording belongs to.
+    /// The half of the people to which a recording belongs.
     enum Part: String, CaseIterable {
         case tuned, checked
     }
@@ -30,10 +30,10 @@ struct LabelledRecording: Sendable {
     let placement: String
     let subject: String
     let seconds: Double
-    /// When walking began and ended, in samples of 10 ms, where the table says it and no step has a time.
+    /// The beginning and end of walking, in samples of 10 ms, if the table has them and no step has a time.
     let walk: ClosedRange<Double>?
 
-    /// Seconds at which the true steps were made, from `steps/<name>.csv`; empty if nobody knows.
+    /// The times of the true steps in seconds, from `steps/<name>.csv`; empty if unknown.
     var stepTimes: [Double] {
         let file = path.replacing("/\(name).csv.gz", with: "/steps/\(name).csv")
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
@@ -42,7 +42,7 @@ struct LabelledRecording: Sendable {
         }
     }
 
-    /// Steps a minute while walking: the median time between two steps, or all steps in the time of the walk.
+    /// Steps a minute while walking: from the median interval between two steps, or from all steps and the walk's duration.
     var cadence: Double? {
         let times = stepTimes
         let intervals = zip(times.dropFirst(), times).map { $0 - $1 }.filter { $0 > 0 && $0 < 2.5 }.sorted()
@@ -51,10 +51,10 @@ struct LabelledRecording: Sendable {
         return 60 * Double(steps) / (walk.map { ($0.upperBound - $0.lowerBound) / 100 } ?? seconds)
     }
 
-    /// The part, of eight, whose people `train.py` leaves out together: the CRC-32 of the person's name, modulo 8.
+    /// One of eight parts whose people `train.py` leaves out together: the CRC-32 of the person's name, modulo 8.
     var leftOutPart: Int { Int(Self.checksum(subject) % 8) }
 
-    /// The true bouts of at least 10 steps, with no pause of 2.5 s: when they begin and end.
+    /// The beginnings and ends of the true bouts, which have at least 10 steps and no pause of 2.5 s.
     var bouts: [ClosedRange<Double>] {
         var bouts: [ClosedRange<Double>] = []
         var bout: [Double] = []
@@ -77,7 +77,7 @@ struct LabelledRecording: Sendable {
         }
     }
 
-    /// By the person's name alone: bit 4 of its CRC-32. The same person is never in both.
+    /// Depends only on the person's name (bit 4 of its CRC-32), so no person is in both halves.
     var part: Part {
         Self.checksum(subject) >> 4 & 1 == 0 ? .tuned : .checked
     }
@@ -119,7 +119,7 @@ struct LabelledRecording: Sendable {
         return all
     }
 
-    /// From "walk between samples (1607, 5393)".
+    /// Parses "walk between samples (1607, 5393)".
     private static func walk(in notes: String) -> ClosedRange<Double>? {
         guard let start = notes.firstRange(of: "walk between samples (") else { return nil }
         let samples = notes[start.upperBound...].prefix { $0 != ")" }.split(separator: ", ").compactMap { Double($0) }

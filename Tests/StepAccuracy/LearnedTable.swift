@@ -3,15 +3,15 @@ import FoundationEssentials
 import StepDetection
 import TextInput
 
-/// What `train.py` learned from all people but an eighth.
+/// A table that `train.py` learned from all people except an eighth.
 struct LearnedTable: Decodable {
-    /// The parts that people are in.
+    /// The number of parts into which people are divided.
     private static let parts = 8
 
     let weights: [Float]
     let squares: [Float]
     let constant: Float
-    /// The constant, the weight of the mean log odds, and that of the length; absent before it is learned.
+    /// The constant and the weights of the mean log odds and of the length; absent before they are learned.
     let confidence: [Double]?
 
     static func read(_ path: String) throws -> [LearnedTable] {
@@ -22,7 +22,7 @@ struct LearnedTable: Decodable {
         return tables
     }
 
-    /// Has a detector decide by this table.
+    /// Makes a detector decide by this table.
     func apply(to thresholds: inout WalkingThresholds) {
         thresholds.likelihood = WalkingLikelihood(
             zip(weights, squares).map { (weight: $0, square: $1) }, constant: constant)
@@ -34,7 +34,7 @@ struct LearnedTable: Decodable {
 }
 
 extension LabelledRecording {
-    /// A detector that learned nothing from the person of the recording.
+    /// A detector whose table was learned without the recording's person.
     func detector(_ settings: StepDetectorSettings, _ tables: [LearnedTable]) -> StepDetector {
         var thresholds = WalkingThresholds(placement: settings.placement, strictness: settings.strictness)
         tables[leftOutPart].apply(to: &thresholds)

@@ -1,6 +1,6 @@
 import StepDetection
 
-/// Which share of the true steps is missed, by placement and strictness: what `StepError` expects.
+/// The share of the true steps that is missed, by placement and strictness: the basis of `StepError`.
 struct MissedShares {
     let text: String
 

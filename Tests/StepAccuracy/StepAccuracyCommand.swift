@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import StepDetection
 
-/// Runs the step detector over labelled recordings and prints how well it counts, beside the peers.
+/// Runs the step detector over labelled recordings and prints its errors, beside the peers'.
 @main
 struct StepAccuracyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -67,7 +67,7 @@ struct StepAccuracyCommand: ParsableCommand {
             counts[recording.name] = Double(count.steps.count)
             collectDelays(count, &first, &later)
             for bout in recording.bouts {
-                // The times of some truths are a second off.
+                // Some true times are off by a second.
                 let steps = count.steps.filter { bout.lowerBound - 1...bout.upperBound + 1 ~= $0.time }
                 afterTrue.append(steps.first.map { $0.creditedAt - bout.lowerBound } ?? .infinity)
             }
@@ -108,7 +108,7 @@ struct StepAccuracyCommand: ParsableCommand {
         if speed { try printSpeed(recordings) }
     }
 
-    /// A step that is credited alone with its like within a second is a later one.
+    /// A bout's later steps are those credited after its first credit.
     private func collectDelays(_ count: StepCount, _ first: inout [Double], _ later: inout [Double]) {
         let beginnings = Set(count.bouts.map(\.start))
         var begin = -Double.infinity
@@ -131,7 +131,7 @@ struct StepAccuracyCommand: ParsableCommand {
         }
     }
 
-    /// What each person's recordings give with a likelihood that was learned from others.
+    /// The results of each person's recordings with a likelihood that was learned from other people.
     private func printLeftOut(_ recordings: [LabelledRecording], _ tables: [LearnedTable]) throws {
         let settings = StepDetectorSettings(placement: placement, strictness: strictness)
         var counts: [String: StepCount] = [:]
@@ -164,7 +164,7 @@ struct StepAccuracyCommand: ParsableCommand {
         try text.write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    /// - Parameter tables: of people who were left out, each for its own; none for what was learned from all.
+    /// - Parameter tables: learned without some people, each used for those; empty to use the table learned from all people.
     private func printRobustness(_ recordings: [LabelledRecording], _ tables: [LearnedTable]) throws {
         var samples: [(LabelledRecording, [SIMD4<Double>])] = []
         for recording in recordings where recording.kind != .unlabelled {
@@ -232,7 +232,7 @@ struct StepAccuracyCommand: ParsableCommand {
         }
     }
 
-    /// What this thread has used: it does not count what else the machine does.
+    /// This thread's processor time, independent of the machine's other load.
     private static var processorSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

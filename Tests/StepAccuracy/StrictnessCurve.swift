@@ -2,18 +2,18 @@ import FoundationEssentials
 import StepDetection
 import TextInput
 
-/// What is missed and what is counted falsely, by strictness: the three that can be chosen, and steps of the evidence between.
+/// Missed and false steps by strictness: the three strictnesses of the settings, and evidence levels in between.
 struct StrictnessCurve {
     private struct Point {
         let name: String
         let row: [String: Double]
         /// The share of the true bouts whose first credit comes within 4 s.
         let prompt: Double
-        /// The mean share of the steps that is not counted, over recordings with steps.
+        /// The mean share of uncounted steps, over recordings with steps.
         let missed: Double
     }
 
-    /// Between lenient, normal and strict, the evidence that begins a bout, and the most that is remembered of it.
+    /// Between lenient, normal and strict: the evidence that begins a bout, and the upper limit of the accumulated evidence.
     private static let between: [(enough: Double, most: Double)] = [(1.5, 2.4), (2.6, 3.1), (3.5, 3.8), (5, 5.5)]
 
     private var points: [Point] = []
@@ -40,7 +40,7 @@ struct StrictnessCurve {
                 counts[recording.name] = Double(count.steps.count)
                 for bout in recording.bouts {
                     bouts += 1
-                    // The times of some truths are a second off.
+                    // Some true times are off by a second.
                     let first = count.steps.first { bout.lowerBound - 1...bout.upperBound + 1 ~= $0.time }
                     if let first, first.creditedAt - bout.lowerBound <= 4 { prompt += 1 }
                 }
@@ -60,7 +60,7 @@ struct StrictnessCurve {
         }
     }
 
-    /// Prints the curve as a table, in the order of its false steps, and draws it.
+    /// Prints the curve as a table, ordered by false steps, and draws it.
     func print(plot: String?) throws {
         let points = points.sorted { Self.falseSteps($0) > Self.falseSteps($1) }
         let rows = [

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Learns how likely a movement is of walking: WalkingLikelihood.learned, and tables that each leave some people out.
+"""Learns how likely a movement is walking: WalkingLikelihood.learned, and tables that each leave some people out.
 
     step-accuracy DIRECTORY --features features.csv
     train.py DIRECTORY features.csv
     step-accuracy DIRECTORY --left-out left-out.json --bouts bouts.csv
     train.py DIRECTORY --bouts bouts.csv
 
-The second pair learns how likely a bout is walking (WalkingConfidence.learned), from the bouts that the detector finds of
-people whom it has not learned from, by whether most of its steps were made in walking.
+The second pair learns how likely a bout is walking (WalkingConfidence.learned). It uses bouts that the detector finds for
+people from whom it has not learned; a bout counts as walking if most of its steps were made in walking.
 
 Needs numpy. The features are those that the detector itself computes every 0.24 s, with the recordings as they are and
-degraded. The true steps, or the activity, of each recording say what was walking. People are in eight parts by their
+degraded. The true steps, or the activity, of each recording show what was walking. People are in eight parts by their
 names (CRC-32 modulo 8); each part has a table that was learned from the others (Tests/StepAccuracy/left-out.json), by which
-`step-accuracy` counts the part's people. A logistic regression by Newton's method with a ridge: there is no chance in it.
+`step-accuracy` counts the part's people. A logistic regression by Newton's method with a ridge: the result is deterministic.
 """
 import csv
 import glob
@@ -38,7 +38,7 @@ TABLE = os.path.join(HERE, "../../Shared/StepDetection/Walking/WalkingLikelihood
 CONFIDENCE = os.path.join(HERE, "../../Shared/StepDetection/Walking/WalkingConfidence+learned.swift")
 LEFT_OUT = "left-out.json"
 
-# Somebody walks in these, at times that nobody wrote down.
+# People walk in these recordings, at times that nobody wrote down.
 UNCLEAR = {"phone_1609_K", "bw4_dishwasher1", "HughB-mixed-390", "P30_wrist100_first30min_A"}
 
 
@@ -50,7 +50,7 @@ def recordings(directory):
 
 
 def labels(row, time):
-    """1 for walking, 0 for something else, -1 for what is not known, at each time."""
+    """1 for walking, 0 for something else, -1 for unknown, at each time."""
     label = np.full(len(time), -1)
     if row["recording"] in UNCLEAR:
         return label
@@ -65,7 +65,7 @@ def labels(row, time):
         third = steps[np.clip(before - 3, 0, len(steps) - 1)]
         following = steps[np.clip(before, 0, len(steps) - 1)]
         label[(before >= 3) & (time - third < 3) & (time - last < 1.2)] = 1
-        # These have the steps of some bouts only.
+        # These data sets have the steps of some bouts only.
         if row["dataset"] not in ("mobgap_lowback", "dcaiti"):
             rest = ((before == 0) | (time - last > 4)) & ((before == len(steps)) | (following - time > 1))
             label[rest] = 0
@@ -115,7 +115,8 @@ def main(directory, path):
     rows = [byName[name] for name in names]
     part = np.array([zlib.crc32(row["subject"].encode()) % PARTS for row in rows])
 
-    # A group counts by the root of its size, walking and the rest alike in all.
+    # Each group is weighted by the root of its size; walking and the rest have equal weight in
+    # total.
     groups = np.array(
         ["/".join([row["dataset"], row["placement"], row["subject"] if row["kind"] == "walk" else row["activity"]])
          for row in rows])
@@ -142,7 +143,7 @@ def main(directory, path):
         return (features[rows] @ table["weights"] + features[rows] ** 2 @ table["squares"] + table["constant"])
 
     left = [table(part != number) for number in range(PARTS)]
-    # These have no confidence until it is learned from what they find.
+    # These tables have no confidence until it is learned from their counts.
     json.dump(left, open(os.path.join(HERE, LEFT_OUT), "w"), indent=1)
     unseen = np.zeros(len(label))
     for number in range(PARTS):
@@ -152,7 +153,7 @@ def main(directory, path):
         loss = (weight * np.logaddexp(0, np.where(label == 1, -values, values))).sum() / weight.sum()
         found = [(values[label == value] > 0).mean() for value in (1, 0)]
         print(f"people {name}: log loss {loss:.3f}, {found[0]:.3f} of walking and {found[1]:.3f} of the rest above even odds")
-    # Calibration: of what has these odds, how much is walking?
+    # Calibration: the share of walking among estimates with these odds.
     for low in range(-6, 6):
         of = (unseen >= low) & (unseen < low + 1)
         if of.sum() > 50:
@@ -168,7 +169,7 @@ def main(directory, path):
 
 
 def confidence(directory, path):
-    """Learns WalkingConfidence from bouts of people who were left out, and says how true it is."""
+    """Learns WalkingConfidence from bouts of people who were left out, and prints its accuracy."""
     byName = {row["recording"]: row for row in recordings(directory)}
     bouts = {}
     for line in open(path):
@@ -187,7 +188,7 @@ def confidence(directory, path):
         steps.append(len(found))
         weight.append(name)
     rows, label, part, steps = np.array(rows), np.array(label, float), np.array(part), np.array(steps)
-    # A recording counts by the root of the number of its bouts.
+    # Each recording is weighted by the root of its number of bouts.
     _, index, size = np.unique(weight, return_inverse=True, return_counts=True)
     weight = size[index] ** -0.5
 

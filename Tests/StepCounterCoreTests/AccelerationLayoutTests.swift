@@ -3,10 +3,10 @@ import Testing
 
 @testable import StepCounterCore
 
-/// Which columns are the acceleration, and what is read from them.
+/// The columns that contain the acceleration, and the values read from them.
 @Suite(.timeLimit(.minutes(1)))
 struct AccelerationLayoutTests {
-    /// Rows of a batch, packed or not, as the layout reads them.
+    /// Reads the rows of a batch, packed or not, through the layout.
     private func read(
         _ fields: [String], _ rows: [[Double]], isPacked: Bool, _ range: Range<Int>
     ) throws -> [SIMD4<Double>] {
@@ -47,7 +47,7 @@ struct AccelerationLayoutTests {
         #expect(throws: MessageError.self) { try AccelerationLayout(fields) }
     }
 
-    /// A label beside the axes is passed over, and axes that are no numbers are refused.
+    /// A label beside the axes is skipped, and axes that are not numbers are refused.
     @Test func theNumbersOfRecordsAreRead() throws {
         let fields = ["uptime", "label", "x", "y", "z"]
         let types: [FieldType] = [.number, .text, .number, .number, .number]

@@ -5,13 +5,13 @@ import StepCounterCore
 import TestSupport
 import Testing
 
-/// A step-counter, its history and its publishers in virtual time. It carries out the effects, late and in random order, and
-/// checks what a step-counter promises after each.
+/// A step counter, its history and its publishers in virtual time. The world carries out effects late and in random order, and
+/// checks a step counter's guarantees after each.
 final class CountingWorld {
     static let start = WallTime(seconds: 1_795_219_200)
     static let second: Int64 = 1_000_000_000
 
-    /// What the step-counter is doing.
+    /// The step counter's current work.
     private enum Work {
         case commit(StepCommit, WallTime)
         case removal(StepCounting.Removal)
@@ -23,12 +23,12 @@ final class CountingWorld {
     var walkers: [VirtualWalker] = []
     /// Nanoseconds since the start.
     private(set) var time: Int64 = 0
-    /// What this machine's date is ahead of the publishers', in nanoseconds.
+    /// How far this machine's date is ahead of the publishers', in nanoseconds.
     var skew: Int64 = 0
-    /// Nanoseconds for which this machine slept: its monotonic clock stood still.
+    /// Nanoseconds for which this machine slept while its monotonic clock stood still.
     var slept: Int64 = 0
     var isHistoryBroken = false
-    /// Whether steps of a subscription that began with the history, one for each device, must be those in the history.
+    /// Whether a subscription that began with the history, one for each device, must have the same steps as the history.
     var areTotalsExact = true
 
     private var work: Work?
@@ -45,11 +45,11 @@ final class CountingWorld {
     /// The first sample of each epoch that is not in the history.
     private var firstNew: [String: Int] = [:]
     // Of all runs
-    /// All samples of each stream, with their dates by its clock.
+    /// All samples of each stream, dated by its publisher's clock.
     private var sampled: [StreamName: [(date: WallTime, epoch: String, index: Int)]] = [:]
     private var everDelivered: [String: Set<Int>] = [:]
     private var everLost: [String: Set<Int>] = [:]
-    /// Everything that was published and logged, in order, in all runs.
+    /// All publications and log entries of all runs, in order.
     private(set) var trace: [String] = []
 
     init(_ settings: StepCounting.Settings, devices: Int) {
@@ -70,7 +70,7 @@ final class CountingWorld {
         )
     }
 
-    /// What publishers say of their clocks in place of what those are.
+    /// A clock reading that publishers send instead of the true one.
     var saidClock: ClockReading?
 
     /// A publisher's clocks: its uptime is 1,000 s at the start.
@@ -87,9 +87,9 @@ final class CountingWorld {
 
     func wait(_ seconds: Double) { time += Int64(seconds * 1e9) }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
-    /// Takes samples of a publisher, and delivers them.
+    /// Takes a publisher's next samples, and delivers them unless they are lost.
     func sample(_ index: Int, _ count: Int, isLost: Bool = false) {
         let samples = walkers[index].sample(count)
         let walker = walkers[index]
@@ -100,7 +100,7 @@ final class CountingWorld {
         if !isLost { deliver(index, samples) }
     }
 
-    /// Delivers samples, again perhaps.
+    /// Delivers samples, possibly again.
     func deliver(_ index: Int, _ samples: Range<Int>) {
         let walker = walkers[index]
         guard topics.contains("\(TopicArea.samples)\(walker.name)") else { return }
@@ -190,12 +190,12 @@ final class CountingWorld {
         }
     }
 
-    /// How often something was removed.
+    /// The number of removals.
     private(set) var removals = 0
     var isBusy: Bool { work != nil }
     var isRecovering: Bool { !recoveries.isEmpty }
 
-    /// Ends what is being done to the history.
+    /// Ends the work on the history.
     func finishWork(isFailing: Bool) {
         guard let work else { return }
         self.work = nil
@@ -231,7 +231,7 @@ final class CountingWorld {
         }
     }
 
-    /// Samples that were given up after what is in the history are requested again after a kill.
+    /// After a kill, samples are requested again if they were given up after the history's last commit.
     private func forgetLosses(of epoch: String) {
         guard let walker = walkers.first(where: { epoch.hasPrefix("\($0.name)-") }) else { return }
         let number = { (epoch: String) in Int(epoch.dropFirst("\(walker.name)-".count)) ?? 0 }
@@ -241,7 +241,7 @@ final class CountingWorld {
         everLost[epoch] = everLost[epoch]?.filter { $0 < next }
     }
 
-    /// What the history says was counted arrived, and was not lost.
+    /// Checks that all samples that the history reports as counted arrived, and were not lost.
     private func checkSpans() {
         for (device, spans) in history.spans {
             let streams = sampled.filter { $0.key.device == device }.values
@@ -265,7 +265,7 @@ final class CountingWorld {
         }
     }
 
-    /// How much the history says was counted of all samples of a device.
+    /// The history's coverage of all samples of a device.
     func coverage(of device: String) -> Coverage? {
         let dates = sampled.filter { $0.key.device == device }.values.joined().map(\.date)
         guard let first = dates.min()?.seconds, let last = dates.max()?.seconds, first + 1e-3 < last else { return nil }
@@ -274,9 +274,10 @@ final class CountingWorld {
             in: history.spans[device, default: [:]].values.sorted { ($0.start, $0.number) < ($1.start, $1.number) })
     }
 
-    /// Lets a recovery do its next step: request what is missing, or get an answer.
+    /// Advances a recovery by one step: it requests missing samples, or receives a reply.
     /// - Parameters:
-    ///   - reply: how many samples an answer has at most, and how many more before them; nil if the publisher is unreachable.
+    ///   - reply: the largest number of samples in a reply, and of additional samples before them; nil if the publisher is
+    ///     unreachable.
     func recover(reply: (size: Int, overlap: Int)?, using random: inout SplitMix) {
         guard !recoveries.isEmpty else { return }
         let index = Int.random(in: 0..<recoveries.count, using: &random)
@@ -307,8 +308,8 @@ final class CountingWorld {
 
     // MARK: Runs
 
-    /// Kills the step-counter and starts it again.
-    /// - Parameter isCommitDurable: whether a commit that is under way is in the history.
+    /// Kills the step counter and starts it again.
+    /// - Parameter isCommitDurable: whether a commit under way reaches the history.
     func kill(isCommitDurable: Bool) {
         if case .commit(let commit, let date) = work, isCommitDurable, !isHistoryBroken { apply(commit, date) }
         work = nil
@@ -325,7 +326,7 @@ final class CountingWorld {
         for stored in history.positions.values { firstNew[stored.position.epoch] = stored.position.next }
     }
 
-    /// Stops the step-counter as SIGTERM does, and starts it again.
+    /// Stops the step counter as SIGTERM does, and starts it again.
     func restart(isFailing: Bool) {
         core.stop(at: now)
         perform()
@@ -334,7 +335,7 @@ final class CountingWorld {
         kill(isCommitDurable: false)
     }
 
-    /// Lets faults end, until nothing is missing and everything is committed.
+    /// Runs without faults until no samples are missing and everything is committed.
     func settle(using random: inout SplitMix) {
         isHistoryBroken = false
         var rounds = 0

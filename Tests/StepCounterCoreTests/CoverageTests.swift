@@ -4,7 +4,7 @@ import Testing
 
 @testable import StepCounterCore
 
-/// When samples were counted, and what is said of the rest.
+/// The times that were counted, and the reasons for the rest.
 @Suite struct CoverageTests {
     private static let start = 1_795_219_200.0
 
@@ -39,7 +39,7 @@ import Testing
         #expect(coverage(0, 100, spans) == all)
         #expect(coverage(12, 18, spans) == "1.0")
         #expect(coverage(15, 35, spans) == "0.5, 20-30 unknown")
-        // The spans before and after tell what is known of a range between them.
+        // The spans before and after a range determine what is known about it.
         #expect(coverage(41, 44, Array(spans[2...]), hasEarlier: true) == "0.0, 41-44 notRetained 7")
         #expect(coverage(2, 5, spans) == "0.0, 2-5 unknown")
         #expect(coverage(80, 90, [], hasEarlier: true) == "0.0, 80-90 notArrived")
@@ -68,7 +68,7 @@ import Testing
 
     private func clock(_ ahead: Double = 0) -> ClockReading { ClockReading(uptime: 0, date: date(ahead)) }
 
-    /// From start to end, with a lost number.
+    /// Spans from start to end, with their lost samples.
     private func texts(_ spans: CountedSpans) -> [String] {
         spans.recent.map {
             let (start, end) = ($0.start.seconds - Self.start, $0.end.seconds - Self.start)
@@ -89,7 +89,7 @@ import Testing
         spans.count(from: 30.1, to: 40, clock: clock())
         #expect(texts(spans) == ["1: 0-20 0", "2: 22-30 0", "3: 30-40 7"])
         #expect(spans.recent.last?.reason == .malformed)
-        // A clock that is corrected, and one that jumps.
+        // A corrected clock, and a clock that jumps.
         spans.count(from: 40.1, to: 50, clock: clock(0.5))
         spans.count(from: 50.1, to: 60, clock: clock(1_000))
         spans.count(from: 60.1, to: 70, clock: clock())

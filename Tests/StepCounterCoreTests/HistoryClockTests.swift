@@ -4,7 +4,7 @@ import Testing
 
 @testable import StepCounterCore
 
-/// By which date the history forgets, whatever this machine's clock does.
+/// The date by which the history removes old steps, whatever this machine's clock does.
 @Suite struct HistoryClockTests {
     private static let start = WallTime(seconds: 1_795_219_200)
     private static let day = 86_400.0
@@ -34,7 +34,7 @@ import Testing
         for (seconds, ahead, change) in expected {
             let now = moment(seconds, ahead: ahead)
             #expect(clock.advance(to: now) == change)
-            // Nothing is older than by the earlier of the two.
+            // The earlier of the two dates decides what is too old.
             #expect(date(clock, at: now) == min(seconds, seconds + ahead))
         }
     }
@@ -48,7 +48,7 @@ import Testing
         let now = moment(60 + Self.day, ahead: ahead)
         #expect(clock.advance(to: now) == .followed)
         #expect(!clock.isDoubtful && date(clock, at: now) == 60 + Self.day + ahead)
-        // And the way back has to stand as long.
+        // The clock must stay back just as long before it is believed.
         #expect(clock.advance(to: moment(100_000)) == .jumped)
         #expect(clock.advance(to: moment(100_000 + Self.day)) == .followed)
         #expect(date(clock, at: moment(100_000 + Self.day)) == 100_000 + Self.day)
@@ -78,7 +78,7 @@ import Testing
             #expect(clock.advance(to: now) == nil)
             #expect(date(clock, at: now) == (seconds + ahead).rounded())
         }
-        // Beside a far one, too.
+        // Even beside a far jump.
         #expect(clock.advance(to: moment(360, ahead: 30 * Self.day)) == .jumped)
         let now = moment(420, ahead: 30 * Self.day + 100)
         #expect(clock.advance(to: now) == nil)
@@ -86,11 +86,11 @@ import Testing
         #expect(clock.advance(to: moment(480)) == .returned)
     }
 
-    /// The program was not running: whether for so long, or the clock is wrong, only time can tell.
+    /// Only time can tell whether the program was stopped this long or the clock is wrong.
     @Test func aStartLongAfterTheLastRunWaitsForADay() {
         var first = clock(at: moment(0))
         _ = first.advance(to: moment(60))
-        // The monotonic clock begins anew with the machine.
+        // The monotonic clock restarts with the machine.
         var second = clock(first.state, at: Moment(monotonic: 0, date: moment(10 * Self.day).date))
         #expect(second.advance(to: Moment(monotonic: 0, date: moment(10 * Self.day).date)) == .jumped)
         func running(_ seconds: Double, from day: Double) -> Moment {
@@ -98,7 +98,7 @@ import Testing
         }
         #expect(second.advance(to: running(80_000, from: 10)) == nil)
         #expect(date(second, at: running(80_000, from: 10)) == 80_060)
-        // Half a day off counts neither for nor against it.
+        // A clock that is half a day off counts neither for nor against the jump.
         var third = clock(second.state, at: Moment(monotonic: 0, date: moment(11.5 * Self.day).date))
         #expect(third.advance(to: running(6_000, from: 11.5)) == nil)
         #expect(third.advance(to: running(6_400, from: 11.5)) == .followed)

@@ -1,7 +1,7 @@
 import Messages
 import StepCounterCore
 
-/// A step history in memory: a commit is durable as a whole, or nothing of it is.
+/// A step history in memory, with atomic commits.
 struct HistoryModel {
     /// In any order.
     private(set) var steps: [String: [WallTime]] = [:]
@@ -51,7 +51,7 @@ struct HistoryModel {
         spans.mapValues { Array($0.values.sorted { $0.number < $1.number }.suffix(StoredHistory.maximumSpans)) }
     }
 
-    /// A step-counter that continues it, as after a restart.
+    /// A step counter that continues the history, as after a restart.
     func start(_ settings: StepCounting.Settings, at now: Moment) -> StepCounting {
         let continued = subscriptions.values.sorted { $0.id < $1.id }.map { subscription in
             StepSubscription(

@@ -5,7 +5,7 @@ import StepStorage
 import TestSupport
 import Testing
 
-/// The history on disk does what its model does, also when it was opened again.
+/// The history on disk behaves like its model, even after it was reopened.
 @Suite(.timeLimit(.minutes(1)))
 struct HistoryModelTests {
     private static let start = WallTime(seconds: 1_795_219_200)

@@ -4,7 +4,7 @@ import StepCounterCore
 import TestSupport
 import Testing
 
-/// Step-counters that are killed, lose samples and can't write, as a seed decides. `HOLDFAST_TEST_SEED=7` repeats one.
+/// Step counters that are killed, lose samples and cannot write, as a seed decides. To repeat one, set `HOLDFAST_TEST_SEED=7`.
 @Suite(.timeLimit(.minutes(3)))
 struct RandomCountingTests {
     static let seeds: [UInt64] = {
@@ -18,7 +18,7 @@ struct RandomCountingTests {
             maximumDevices: 10, holdLimit: holdLimit)
     }
 
-    /// Which faults there are, and how many of a thousand turns each has.
+    /// The faults, each with its frequency in turns per thousand.
     private struct Faults {
         var kills = 0
         var lostBatches = 0
@@ -29,7 +29,7 @@ struct RandomCountingTests {
         var clockSteps = 0
     }
 
-    /// Lets publishers sample for a minute under faults, and settle.
+    /// Lets publishers sample for a minute under faults, and then recover.
     private func run(_ world: CountingWorld, _ faults: Faults, using random: inout SplitMix) {
         func happens(_ thousandths: Int) -> Bool { Int.random(in: 0..<1_000, using: &random) < thousandths }
         var own: [String] = []
@@ -64,7 +64,7 @@ struct RandomCountingTests {
             if happens(20), let id = own.popLast() { _ = try? world.core.stop(id) }
             if happens(30) { _ = world.commitNow(of: happens(500) ? world.walkers[0].name.device : nil) }
             if happens(faults.clockSteps) {
-                // Some of them far, as of a clock that is set wrong, or right again.
+                // Some jumps are large, like those of a clock that was set wrong, or right again.
                 let isFar = happens(500)
                 world.skew =
                     .random(in: isFar ? -300_000_000...300_000_000 : -3_600...3_600, using: &random)
@@ -107,7 +107,8 @@ struct RandomCountingTests {
         #expect(!world.isLossReported, comment(seed))
     }
 
-    /// Publishers forget, restart and can't be reached: what they keep is counted, the rest is a gap, and no step counts twice.
+    /// Publishers forget samples, restart and are unreachable: kept samples are counted, the rest is a gap, and no step counts
+    /// twice.
     @Test(arguments: seeds)
     func whatIsNotCountedIsAGap(seed: UInt64) {
         var random = SplitMix(seed: seed)
@@ -128,7 +129,7 @@ struct RandomCountingTests {
         }
     }
 
-    /// The history can't be written for long: what waits in memory is bounded, and what found no room is reported.
+    /// The history is unwritable for a long time: the backlog in memory is bounded, and steps that exceed it are reported.
     @Test(arguments: seeds.prefix(6))
     func whatWaitsForTheHistoryIsBounded(seed: UInt64) {
         var random = SplitMix(seed: seed)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StepCounterCore
 
-/// What a step-counter decides, one thing at a time.
+/// The step counter's decisions, one at a time.
 @Suite struct StepCountingTests {
     private static func settings(
         streams: [String] = ["accelerometer"], maximumDevices: Int = 10
@@ -14,7 +14,7 @@ import Testing
             maximumDevices: maximumDevices, holdLimit: 1 << 20)
     }
 
-    /// Lets a publisher sample for some seconds, and commits each second.
+    /// Lets a publisher sample for some seconds, with a commit each second.
     private func walk(_ world: CountingWorld, _ seconds: Int, of index: Int = 0) {
         for _ in 0..<seconds {
             world.wait(1)
@@ -39,7 +39,7 @@ import Testing
         world.history.steps[device, default: []].sorted()
     }
 
-    /// Whatever a publisher says of its clocks, the steps of others are counted.
+    /// Whatever clock readings a publisher sends, the steps of others are counted.
     @Test(arguments: [-1e300, -9.3e9, 9.3e9, 1e300], [Int64.min, 0, .max])
     func aClockThatCannotBeStopsNobody(uptime: Double, date: Int64) {
         let world = CountingWorld(Self.settings(), devices: 2)
@@ -56,7 +56,7 @@ import Testing
         #expect(steps(world, "phone1").count == world.walkers[1].steps(from: 0).count)
     }
 
-    // MARK: What is missing
+    // MARK: Missing samples
 
     @Test func aStepCounterThatJoinsLateCountsWhatIsKept() {
         let world = CountingWorld(Self.settings(), devices: 1)
@@ -64,7 +64,7 @@ import Testing
         world.walkers[0].forget(before: 500)
         world.describe(0)
         walk(world, 1)
-        // It did not even get an answer.
+        // The request for samples was not even answered.
         world.kill(isCommitDurable: false)
         world.describe(0)
         recover(world)
@@ -72,7 +72,7 @@ import Testing
         #expect(gaps(world) == [0..<500])
         #expect(world.events.first { $0.gap != nil }?.gap?.reason == .notRetained)
         #expect(steps(world).count == world.walkers[0].steps(from: 500).count)
-        // No step-counter was there to count it.
+        // No step counter was running that could have counted it.
         #expect(!world.isLossReported)
     }
 
@@ -114,7 +114,8 @@ import Testing
         #expect(gaps(world).isEmpty && !world.isLossReported)
     }
 
-    /// What its publisher sampled after that, before it ended, is nowhere any more; also if only the machine slept meanwhile.
+    /// Samples that its publisher took after that, before it ended, are lost; this also holds if the machine only slept
+    /// meanwhile.
     @Test(arguments: [false, true])
     func aPublisherThatRestartsUnheardHasTakenSamplesAlong(hasSlept: Bool) {
         let world = CountingWorld(Self.settings(), devices: 1)
@@ -160,7 +161,7 @@ import Testing
         #expect(world.events.filter { $0.change == .resume }.allSatisfy { $0.confidence == nil && $0.gait == nil })
     }
 
-    /// Its first steps are in the history, and nowhere else.
+    /// The bout's first steps are only in the history.
     @Test func aBoutInWhichItStartsHasNoGait() throws {
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)
@@ -188,7 +189,7 @@ import Testing
         #expect(world.isLossReported)
     }
 
-    /// Its detector is some seconds behind what is counted, and hears those seconds again.
+    /// The stored detector is some seconds behind the counted samples, and processes those seconds again.
     @Test func whatWasCountedBeforeAKillIsNotLostAfterIt() throws {
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)
@@ -229,7 +230,7 @@ import Testing
         world.describe(0)
         walk(world, 20)
         world.kill(isCommitDurable: false)
-        // The other stream may be back any moment; then it is given up.
+        // The other stream may return at any moment; then this one is dropped.
         world.walkers.append(VirtualWalker("phone0", "raw", uptime: 1_000))
         walk(world, 4, of: 1)
         #expect(world.health["refused"]?.contains("is waited for") == true)
@@ -281,7 +282,7 @@ import Testing
                 while world.isBusy { world.finishWork(isFailing: false) }
             }
         }
-        // Whether the program was not running for so long, or the clock is wrong, is not known yet.
+        // It is still unknown whether the program was stopped for that long or the clock is wrong.
         run(58)
         #expect(!world.history.positions.isEmpty)
         run(4)
@@ -290,7 +291,7 @@ import Testing
 
     // MARK: This machine's clock
 
-    /// It is set a year ahead, by mistake, and set right a while later; also when the step-counter was killed meanwhile.
+    /// The clock is set a year ahead by mistake, and corrected a while later, even if the step counter was killed meanwhile.
     @Test(arguments: [false, true])
     func aClockThatJumpsAheadTakesNothingFromTheHistory(isKilled: Bool) throws {
         let world = CountingWorld(Self.settings(), devices: 1)
@@ -309,7 +310,7 @@ import Testing
             world.describe(0)
         }
         walk(world, 120)
-        // What is too old is asked by the same clock.
+        // Queries use the same clock for what is too old.
         #expect(world.core.historyDate(at: world.now) < counted[0].later(seconds: 3_600))
         world.skew = 0
         walk(world, 120)
@@ -337,7 +338,7 @@ import Testing
         #expect(world.trace.contains { $0.contains("the step history follows the clock") })
     }
 
-    /// The machine was off for a weekend; its clock is believed after a day, and goes ahead by the weekend at once.
+    /// The machine was off for a weekend; its clock is believed after a day, and then advances by the whole weekend at once.
     @Test(arguments: [false, true])
     func asTheClockIsFollowedWhatWasRenewedGoesOn(isKilled: Bool) throws {
         var settings = Self.settings()
@@ -347,7 +348,6 @@ import Testing
             let request = StepsStartUpdates(device: "phone0", updateOn: 1_000, name: name, lifetime: lifetime)
             _ = try world.core.start(request, id: name, at: world.now)
         }
-        /// Lets ten minutes pass.
         func pass() {
             world.wait(600)
             world.tick()
@@ -375,9 +375,9 @@ import Testing
         let renewed = try #require(known["used"]).renewedDate
         #expect((0...1_200).contains(world.now.date.seconds - renewed.seconds))
         #expect(known["once"] != nil)
-        // A subscription not renewed since that weekend has expired. After a kill it is not known that it was not renewed.
+        // A subscription that was not renewed since that weekend has expired. After a kill, this is not known.
         #expect((known["forgotten"] != nil) == isKilled)
-        // Stored too, and the clock after that.
+        // The expiry is stored too, and then the clock.
         world.wait(10)
         world.tick()
         while world.isBusy { world.finishWork(isFailing: false) }
@@ -407,7 +407,7 @@ import Testing
         #expect(try start("watch", "c"))
         _ = world.commitNow()
         world.finishWork(isFailing: false)
-        // It stays known when it is silent, and after a restart.
+        // The device stays known while it is silent, and after a restart.
         world.kill(isCommitDurable: false)
         #expect(world.core.isKnown("watch") && !world.core.isKnown("phone0"))
         world.describe(1)
@@ -435,7 +435,7 @@ import Testing
         #expect(Array(world.history.subscriptions.keys) == ["phone0"])
     }
 
-    // MARK: What was counted
+    // MARK: Coverage
 
     @Test func anUpdateReportsWhatWasNotCounted() throws {
         let world = CountingWorld(Self.settings(), devices: 1)
@@ -465,7 +465,7 @@ import Testing
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)
         walk(world, 13)
-        // Nobody walks, so nothing is due, and the last detector that was stored is seconds old.
+        // Nobody walks, so no commit is due, and the last stored detector is seconds old.
         world.wait(2)
         world.sample(0, 2 * VirtualWalker.rate)
         let commit = world.commitNow(of: "phone0")
@@ -475,7 +475,7 @@ import Testing
         #expect(
             world.core.isCommitted(world.commitNow(of: "phone0"))
                 && world.core.isCommitted(world.commitNow(of: "nobody")))
-        // What could not be stored is not claimed.
+        // Samples that could not be stored are not reported as counted.
         world.sample(0, VirtualWalker.rate)
         _ = world.commitNow(of: "phone0")
         world.finishWork(isFailing: true)
@@ -535,7 +535,7 @@ import Testing
         walk(world, 10)
         world.walkers.append(VirtualWalker("phone0", "raw", uptime: 1_000))
         walk(world, 10, of: 1)
-        #expect(world.health["refused"]?.contains("name with --stream") == true)
+        #expect(world.health["refused"]?.contains("name only the stream to count") == true)
         walk(world, 10)
         #expect(steps(world).count == world.walkers[0].steps.count)
     }
@@ -568,7 +568,7 @@ import Testing
         #expect(world.core.isAvailable(nil, at: world.now) && !world.core.isAvailable("watch", at: world.now))
         world.wait(6)
         world.tick()
-        #expect(world.health["publishers"]?.contains("no publisher is heard at tcp://10.0.0.1:5550") == true)
+        #expect(world.health["publishers"]?.contains("received from a publisher at tcp://10.0.0.1:5550") == true)
         #expect(!world.core.isAvailable(nil, at: world.now))
     }
 
@@ -596,7 +596,7 @@ import Testing
         for number in 0..<3_000 {
             let request = StepsStartUpdates(device: "phone0", updateOn: 1)
             _ = try world.core.start(request, id: "\(number)", at: world.now)
-            // Begun, and under way, and failed.
+            // Commits that are begun, under way, or failed.
             if number.isMultiple(of: 3) { _ = world.commitNow() }
             if number.isMultiple(of: 6) { world.finishWork(isFailing: true) }
             #expect(try world.core.stop("\(number)") == 0)
@@ -604,7 +604,7 @@ import Testing
         }
         world.finishWork(isFailing: true)
         #expect(world.core.pending.stopped.count <= 1 && world.core.pending.subscriptions.count <= 1)
-        // One that is in the history is removed there, later.
+        // A subscription that is in the history is removed there later.
         #expect(try world.core.stop("phone0") == 0)
         world.isHistoryBroken = false
         world.wait(1)
@@ -624,19 +624,19 @@ import Testing
         #expect(second > first && world.commitNow() == second)
         world.finishWork(isFailing: false)
         #expect(world.core.isCommitted(first) && !world.core.isCommitted(second) && world.isBusy)
-        // It was tried, at least.
+        // At least the write was attempted.
         world.finishWork(isFailing: true)
         #expect(world.core.isCommitted(second))
         #expect(world.history.subscriptions["a"] != nil && world.history.subscriptions["b"] == nil)
     }
 
-    /// Not with what is next too old, a minute later.
+    /// Immediately, and not a minute later with the next steps that are too old.
     @Test func whatIsOfADiscardedSessionIsRemovedAtOnce() {
         let world = CountingWorld(Self.settings(), devices: 1)
         var removals: Int { world.removals }
         world.describe(0)
         walk(world, 5)
-        // Positions that are in use again may not be committed yet.
+        // Reused positions may not be committed yet.
         world.core.noteDiscard(at: world.now)
         walk(world, 4)
         #expect(removals == 0)
@@ -650,7 +650,7 @@ import Testing
             while world.isBusy { world.finishWork(isFailing: false) }
             #expect(removals == count)
         }
-        // While something is written it waits for that, and for no tick.
+        // A removal waits for the current write, but not for a tick.
         walk(world, 3)
         for _ in 0..<2 {
             world.core.noteDiscard(at: world.now)
@@ -659,7 +659,7 @@ import Testing
         }
         while world.isBusy { world.finishWork(isFailing: false) }
         #expect(removals == 6)
-        // And what is too old is still removed each minute.
+        // Old steps are still removed each minute.
         walk(world, 61)
         #expect(removals == 7)
     }
@@ -697,7 +697,7 @@ import Testing
         #expect(expected.contains { $0 < asleep })
     }
 
-    /// While this machine slept its monotonic clock stood still, and the device's did not.
+    /// While this machine slept, its monotonic clock stood still, but the device's did not.
     @Test func stepsFromBeforeASleepOfThisMachineAreInTheSubscriptionThatHadBegun() throws {
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)

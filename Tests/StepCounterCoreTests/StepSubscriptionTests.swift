@@ -11,7 +11,7 @@ struct StepSubscriptionTests {
 
     private static func later(_ seconds: Double) -> WallTime { WallTime(seconds: startDate.seconds + seconds) }
 
-    /// Instants of steps, half a second apart, the first so many seconds after the start.
+    /// Instants of steps, half a second apart, beginning this many seconds after the start.
     private func steps(_ count: Int, from seconds: Int64 = 1) -> [Int64] {
         (0..<count).map { Self.start + seconds * 1_000_000_000 + 500_000_000 * Int64($0) }
     }
@@ -30,7 +30,7 @@ struct StepSubscriptionTests {
         return subscriptions
     }
 
-    /// Counts steps, and gives the totals that are told.
+    /// Counts steps, and returns the published totals.
     private func count(
         _ steps: [Int64], _ subscriptions: inout StepSubscriptions, device: String = "phone"
     ) -> [Int] {
@@ -84,7 +84,7 @@ struct StepSubscriptionTests {
 
     @Test func stepsMadeBeforeTheStartDoNotCount() throws {
         var subscriptions = try subscribed(updateOn: 1)
-        // Four before the start and two from it on, credited together.
+        // Four steps before the start and two after it, credited together.
         let counted = subscriptions.count(steps(6, from: -2), of: "phone", at: Self.now)
         #expect(counted.notified.map(\.numberOfSteps) == [2])
         let before = subscriptions.count(steps(3, from: -10), of: "phone", at: Self.now)
@@ -129,7 +129,7 @@ struct StepSubscriptionTests {
         for number in 0..<StepsStartUpdates.maximumNumber {
             try start(&subscriptions, "\(number)", device: "phone\(number % 3)", updateOn: 1)
         }
-        // One that is used: its device is walked with as those of all others are, and its client starts it again.
+        // A subscription in use: its device makes steps like all others, and its client renews it.
         var request = StepsStartUpdates(device: "phone0", updateOn: 1, name: "study")
         _ = subscriptions.stop("999")
         let used = try subscriptions.start(
@@ -168,11 +168,11 @@ struct StepSubscriptionTests {
         let same = try start(again, "b")
         #expect(same.id == "a" && same.numberOfSteps == 150 && same.updateOn == 80)
         #expect(count(steps(10), &subscriptions) == [160])
-        // Each device has names of its own, and each name a subscription.
+        // Each device has its own names, and each name one subscription.
         #expect(try start(StepsStartUpdates(device: "watch", updateOn: 1, name: "study"), "c").numberOfSteps == 0)
         #expect(try start(StepsStartUpdates(device: "phone", updateOn: 1, name: "other"), "d").id == "d")
         #expect(try start(StepsStartUpdates(device: "phone", updateOn: 1), "e").id == "e")
-        // One that was stopped counts anew.
+        // A stopped subscription counts from 0 again.
         _ = subscriptions.stop("a")
         #expect(try start(request, "f").numberOfSteps == 0)
         #expect(subscriptions.all(of: "phone").map(\.id) == ["d", "e", "f"])
@@ -201,12 +201,12 @@ struct StepSubscriptionTests {
         let keep: Int64 = 60_000_000_000
         #expect(subscriptions.expire(at: Self.later(60), keep: keep).isEmpty)
         #expect(subscriptions.expire(at: Self.later(61), keep: keep).map(\.id) == ["b"])
-        // It counted after a minute.
+        // The device made steps a minute later.
         #expect(subscriptions.expire(at: Self.later(120), keep: keep).isEmpty)
         #expect(subscriptions.expire(at: Self.later(121), keep: keep).map(\.id) == ["a"])
     }
 
-    /// Whether its device makes steps or not.
+    /// This holds whether or not its device makes steps.
     @Test func oneThatIsNotRenewedEndsAfterTheTimeThatItsClientChose() throws {
         var subscriptions = StepSubscriptions()
         let request = StepsStartUpdates(device: "phone", updateOn: 1, name: "study", lifetime: 10)
@@ -226,7 +226,7 @@ struct StepSubscriptionTests {
                 id: "a", device: "phone", updateOn: 100, startDate: Self.startDate, numberOfSteps: 295,
                 lastDate: Self.startDate)
         ])
-        // After a restart of the machine its monotonic clock begins anew.
+        // After a restart of the machine, its monotonic clock starts over.
         let told = [4, 1].map { count(steps($0, from: -4_000), &subscriptions) }
         #expect(told == [[], [300]])
     }

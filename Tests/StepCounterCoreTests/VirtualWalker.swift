@@ -2,18 +2,18 @@ import Glibc
 import Messages
 import StepDetection
 
-/// A publisher in virtual time, of a device whose wearer walks and rests in turn.
+/// A publisher in virtual time, for a device whose wearer alternately walks and rests.
 struct VirtualWalker {
     static let rate = 25
     static let replay = "tcp://10.0.0.1:5551"
 
     let name: StreamName
-    /// Samples of the epoch.
+    /// The number of samples in the epoch.
     private(set) var count = 0
     private(set) var firstKept = 0
     var unit: String? = "g"
     var state = StreamDescription.State.running
-    /// What its wall clock is ahead of the true one, in seconds.
+    /// How far its wall clock is ahead of the true time, in seconds.
     var ahead = 0.0
     private var epochNumber: Int
     /// The uptime of the epoch's first sample, in seconds.
@@ -40,7 +40,7 @@ struct VirtualWalker {
         return 1 + (isWalking ? 0.3 * sin(2 * .pi * 1.8 * time) : 0)
     }
 
-    /// Takes samples.
+    /// Takes this many samples.
     mutating func sample(_ number: Int) -> Range<Int> {
         let first = count
         count += number
@@ -63,7 +63,7 @@ struct VirtualWalker {
         detector = StepDetector(StepDetectorSettings(perG: 1))
     }
 
-    /// The uptimes of the steps that a detector finds from a sample of the epoch on.
+    /// The uptimes of the steps that a detector finds, starting at a sample of the epoch.
     func steps(from first: Int) -> [Double] {
         var detector = StepDetector(StepDetectorSettings(perG: 1))
         var steps: [Double] = []

@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What every client may rely on: the acceptance cases of the step counter that Apple's was, by number.
+/// Guarantees for every client: the acceptance cases, by number, of the Apple step counter whose successor this one is.
 @Suite(.timeLimit(.minutes(3)))
 struct AcceptanceTests {
-    /// Runs a step-counter that counts one walker.
+    /// Runs a step counter with one walker.
     private func run(
         isPacked: Bool = false, options: [String: String] = [:],
         _ body: @escaping @Sendable (StepCounterUnderTest, WalkingPublisher) async throws -> Void
@@ -24,7 +24,7 @@ struct AcceptanceTests {
     @Test(arguments: [false, true])
     func case49TotalsAreToldAtEachMultiple(isPacked: Bool) async throws {
         try await run(isPacked: isPacked, options: ["stride-length": "1.4"]) { counter, publisher in
-            // What was published before the counter's subscription got there is asked for, a second at a time.
+            // Samples that were published before the counter's subscription arrived are replayed, a second at a time.
             publisher.set { $0.replySize = 50 }
             #expect(try await counter.send(StepsIsAvailable()).available)
             #expect(try await !counter.send(StepsIsAvailable(device: "watch")).available)
@@ -35,7 +35,7 @@ struct AcceptanceTests {
             #expect((310...340).contains(expected.count))
             try await counter.counts(expected.count)
             try await eventually("three updates") { counter.totals(reply.subscription).count == 3 }
-            // Exactly there, but for samples that had to be asked for and come in larger batches.
+            // Exactly at the multiples, except for replayed samples, which come in larger batches.
             for (total, multiple) in zip(counter.totals(reply.subscription), [100, 200, 300]) {
                 #expect((multiple...multiple + 7).contains(total))
             }
@@ -82,7 +82,7 @@ struct AcceptanceTests {
             let since = after.count - before.count
             #expect(since > 25)
             #expect(try await counter.stop(second) == since)
-            // Stopped once more, the answer is the same.
+            // A second stop returns the same answer.
             #expect(try await counter.stop(second) == since)
         }
     }
@@ -91,7 +91,7 @@ struct AcceptanceTests {
         let publisher = try await WalkingPublisher(delay: -5)
         try publisher.walk(seconds: 20)
         try await StepCounterUnderTest.run(listeningTo: [publisher]) { counter in
-            // The publisher's samples come at once, and most of them will be taken in seconds to come.
+            // The publisher's samples arrive at once, although most will be taken only in the coming seconds.
             let before = Double(MonotonicClock.now) / 1e9
             let subscription = try await counter.start(updateOn: 1_000)
             let after = Double(MonotonicClock.now) / 1e9
@@ -99,7 +99,7 @@ struct AcceptanceTests {
             try await counter.counts(expected.count)
             let counted = try await counter.stop(subscription)
             #expect(counted < expected.count)
-            // A message that comes late, as on a busy machine, makes its samples seem younger by as much.
+            // A late message, as on a busy machine, makes its samples seem younger by its delay.
             let (least, most) = (expected.count { $0 >= after } - 2, expected.count { $0 >= before - 3 } + 2)
             #expect((least...most).contains(counted), "\(least) \(most) \(counted)")
         }
@@ -159,7 +159,7 @@ struct AcceptanceTests {
                         return reply.numberOfSteps
                     }
                 }
-                // The queries are behind one another; the stop does not wait for them.
+                // The queries run in succession; the stop does not wait for them.
                 #expect(try await counter.stop(subscription) == expected)
                 for try await steps in queries { #expect(steps == expected) }
             }
@@ -260,7 +260,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// The totals among what a subscriber has received.
+    /// The totals among a subscriber's received messages.
     private static func totals(in subscriber: Subscriber, of subscription: String) async throws -> [Int] {
         let batch = try await subscriber.next(deadline: MonotonicClock.now + 100_000_000)
         return try batch.withUnsafeMessages { messages in

@@ -9,7 +9,7 @@ import Testing
 /// `step-counter count`, as a person uses it.
 @Suite(.timeLimit(.minutes(2)))
 struct CountCommandTests {
-    /// What a run printed, and how it ended.
+    /// The output of a run, and how it ended.
     private struct Outcome {
         let output: String
         let errors: String
@@ -21,7 +21,7 @@ struct CountCommandTests {
         }
     }
 
-    /// What is looked at of a recording.
+    /// The checked fields of a recording.
     private struct Counted: Decodable {
         let recording: String
         let stream: StreamName?

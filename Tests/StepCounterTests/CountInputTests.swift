@@ -15,7 +15,7 @@ struct CountInputTests {
             "d/phone_accelerometer.json",
             "d/phone_accelerometer-20261120235301-09.json", "d/phone_accelerometer-20261120235301.json.gz",
         ])
-        // "-9" is not a count of the recorder's.
+        // "-9" is not a count that the recorder writes.
         #expect(
             inputs == [
                 CountInput(
@@ -120,7 +120,7 @@ struct CountInputTests {
             }
             try made.finish(at: 41)
             var record = try made.directory.record()
-            // A fill of nothing: the stream is read as one that was filled.
+            // A fill without samples: the stream is read as a filled one.
             record.logs[0].fills = [
                 SessionRecord.FilledFile(fill: 1, name: "fill", bytes: 0, samples: 0, sha256: "", gaps: [])
             ]

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Counting live, over sockets and with the history on disk.
+/// Live counting, over sockets and with the history on disk.
 @Suite(.timeLimit(.minutes(3)))
 struct CountingTests {
     private func run(
@@ -22,7 +22,7 @@ struct CountingTests {
         counter.health.reply.reasons.joined(separator: "\n")
     }
 
-    // MARK: What is missing
+    // MARK: Missing samples
 
     @Test(arguments: [false, true])
     func lostBatchesAreReplayed(isPacked: Bool) async throws {
@@ -45,7 +45,7 @@ struct CountingTests {
         try await run(publisher) { counter in
             try await counter.isCounting()
             try publisher.walk(seconds: 20)
-            // Nobody knows of them, to ask for them again, before they can be read.
+            // The counter cannot request these samples before they can be read, because it does not know of them.
             publisher.set {
                 $0.isSilent = true
                 $0.fields = ["uptime", "x", "y", "temperature"]
@@ -86,7 +86,7 @@ struct CountingTests {
             let dates = try StepHistory(in: data, at: .now).dates(of: "phone").map(\.seconds)
             let expected = publisher.expectedSteps()
             try #require(dates.count == expected.count)
-            // A clock's reading is right to a part of a millisecond, and each run has its own.
+            // A clock reading is accurate to a fraction of a millisecond, and each run has its own.
             for (date, uptime) in zip(dates, expected) {
                 #expect(abs(date - uptime - (dates[0] - expected[0])) < 0.01)
             }

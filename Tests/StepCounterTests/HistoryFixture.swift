@@ -9,12 +9,12 @@ import StepStorage
 import SystemPackage
 import TestSupport
 
-/// A history in a directory of its own, and what is asked of it.
+/// A history in its own directory, and queries of it.
 struct HistoryFixture {
     let data: FilePath
     let history: StepHistory
     let reader: StepHistoryReader
-    /// The moment at which everything happens, long after the history's beginning.
+    /// The time of all queries, long after the history's beginning.
     let now: WallTime
 
     static func run(keep: TimeSpan = .seconds(7 * 86_400), _ body: (HistoryFixture) throws -> Void) throws {
@@ -27,22 +27,22 @@ struct HistoryFixture {
         }
     }
 
-    /// So many seconds before now.
+    /// The date this many seconds before `now`.
     func ago(_ seconds: Double) -> WallTime { WallTime(seconds: now.seconds - seconds) }
 
-    /// Stores steps made so many seconds ago.
+    /// Stores steps that were made this many seconds ago.
     func store(_ device: String = "phone", ago seconds: [Double]) throws {
         try history.commit(StepCommit(steps: [device: seconds.map { ago($0) }]), at: now)
     }
 
-    /// Removes what is older than so many seconds.
+    /// Removes everything older than this many seconds.
     func remove(before seconds: Double) throws -> Int {
         try history.remove(
             StepCounting.Removal(
                 steps: ago(seconds), positions: ago(seconds), clock: HistoryClock.State(date: now)))
     }
 
-    /// Asks for the steps between so many seconds ago.
+    /// Queries the steps between two times in seconds before `now`.
     func ask(
         _ device: String = "phone", from: Double, to: Double, interval: Double? = nil
     ) throws -> StepsQuery.Reply {
@@ -55,7 +55,7 @@ struct HistoryFixture {
 }
 
 extension StepHistory {
-    /// The dates of a device's steps, in order; one of which there are two is there twice.
+    /// The dates of a device's steps, in order; two steps of the same date are listed twice.
     func dates(of device: String) throws -> [WallTime] {
         try database.read { database in
             try Row.fetchAll(

@@ -25,10 +25,10 @@ struct ProgramTests {
                     try await ProgramUnderTest.run(
                         "step-counter", arguments: ["health", "--reply", ready.reply]
                     ) { health in
-                        // Degraded, and doing its work.
+                        // The program is degraded, but works.
                         let end = try await health.end()
                         #expect(end == .exited(0))
-                        return health.standardOutput.contains("no publisher is heard at tcp://127.0.0.1:9")
+                        return health.standardOutput.contains("received from a publisher at tcp://127.0.0.1:9")
                     }
                 }
                 try counter.send(.terminate)
@@ -64,10 +64,10 @@ struct ProgramTests {
                 #expect(end == .exited(0))
             }
             let history = StepHistory.path(in: data).string
-            // What is not in the database itself yet would be taken for it.
+            // SQLite would restore the pages that are not in the database itself yet.
             for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: history + suffix) }
             let whole = try Data(contentsOf: URL(filePath: history))
-            // All but the header, which says what it is.
+            // Overwrites everything except the header, which identifies a database.
             try (whole.prefix(100) + Data(repeating: 0xA5, count: whole.count - 100)).write(to: URL(filePath: history))
             try await run(in: data, ["--check"]) { check in
                 let end = try await check.end()
@@ -79,7 +79,7 @@ struct ProgramTests {
 
     @Test(arguments: [
         (["--stride-length", "14"], "write the metres of two steps"), (["--stream", "a/b"], "is not a stream's name"),
-        (["--maximum-devices", "0"], "write 1 or more"), (["--keep", "0s"], "7d say"),
+        (["--maximum-devices", "0"], "write 1 or more"), (["--keep", "0s"], "such as 7d"),
     ])
     func whatMakesNoSenseIsRefused(arguments: [String], complaint: String) async throws {
         try await withTemporaryDirectory { data in

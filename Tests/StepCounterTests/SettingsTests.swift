@@ -6,7 +6,7 @@ import StepDetection
 import TestSupport
 import Testing
 
-/// What is said of single devices in a configuration file.
+/// Settings of single devices in a configuration file.
 @Suite
 struct SettingsTests {
     private func settings(_ json: String) throws -> StepCounterSettings {

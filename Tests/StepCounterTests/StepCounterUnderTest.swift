@@ -8,9 +8,8 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// A step-counter, set up as its main does, in this process.
+/// A step counter in this process, set up as by its `main`.
 final class StepCounterUnderTest: Sendable {
-    /// How a run ends.
     enum End {
         /// As by SIGTERM.
         case inOrder
@@ -19,7 +18,7 @@ final class StepCounterUnderTest: Sendable {
     }
 
     let data: FilePath
-    /// How it says that it is.
+    /// The step counter's own health report.
     let health: Health
     let outcome: @Sendable () -> ExitStatus
     private let context: Context
@@ -40,8 +39,8 @@ final class StepCounterUnderTest: Sendable {
             of: TopicArea.steps, at: endpoints.publish, context: context, thread: thread)
     }
 
-    /// Runs a step-counter in a directory of its own, and the publishers that it listens to, as long as a closure does.
-    /// - Parameter options: settings by their keys; a list's values with commas between them.
+    /// Runs a step counter in its own directory, and the publishers to which it listens, while a closure runs.
+    /// - Parameter options: settings by their keys; a list's values are separated by commas.
     static func run(
         listeningTo publishers: [WalkingPublisher], options: [String: String] = [:],
         _ body: @escaping @Sendable (StepCounterUnderTest) async throws -> Void
@@ -53,7 +52,7 @@ final class StepCounterUnderTest: Sendable {
         }
     }
 
-    /// Lets publishers describe themselves and answer as long as a closure runs.
+    /// Lets publishers describe themselves and answer while a closure runs.
     static func whileRunning(_ publishers: [WalkingPublisher], _ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for publisher in publishers { tasks.addTask { try? await publisher.run() } }
@@ -62,7 +61,7 @@ final class StepCounterUnderTest: Sendable {
         }
     }
 
-    /// Runs a step-counter as long as a closure does.
+    /// Runs a step counter while a closure runs.
     static func run(
         in data: FilePath, listeningTo publishers: [WalkingPublisher], options: [String: String] = [:],
         end: End = .inOrder, _ body: @escaping @Sendable (StepCounterUnderTest) async throws -> Void
@@ -80,7 +79,7 @@ final class StepCounterUnderTest: Sendable {
             configuration: ServiceConfiguration(for: .stepCounter, reading: reader),
             logger: Logger(label: "step-counter") { _ in SwiftLogNoOpLogHandler() })
         let settings = try StepCounterSettings(reading: reader)
-        // One that ran before in this process lets go of the directory a little later than a process that ends.
+        // A previous step counter in this process releases the directory a little later than an ended process would.
         let running = try await eventualValue("the data directory") {
             do {
                 return try await RunningService.stepCounter(settings, on: host)
@@ -98,7 +97,7 @@ final class StepCounterUnderTest: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try? await counter.published.collect() }
             try await withThrowingTaskGroup(of: Void.self) { service in
-                // Before anything can be found.
+                // Before any publisher can be found.
                 let probe = StepEvent(
                     source: PublishedEvents<StepEvent>.tester, sequence: 0, device: "probe", change: .pause, date: .now)
                 try await counter.published.join(probe) { try host.publisher.publish($0) }
@@ -124,7 +123,7 @@ final class StepCounterUnderTest: Sendable {
             .send(request, timeout: .seconds(60))
     }
 
-    /// The word of the reason for which a request is refused; nil if it is not.
+    /// The reason code of a refusal; nil if the request succeeds.
     func refusal(_ request: some Request) async throws -> String? {
         do {
             _ = try await send(request)
@@ -150,7 +149,7 @@ final class StepCounterUnderTest: Sendable {
         ).numberOfSteps
     }
 
-    /// Waits until everything that a publisher has sampled is counted.
+    /// Waits until this many steps of a device are counted.
     func counts(_ count: Int, of device: String = "phone") async throws {
         try await eventually("\(count) steps of \(device)", within: .seconds(90)) {
             let steps = try await steps(device)
@@ -166,15 +165,15 @@ final class StepCounterUnderTest: Sendable {
 
     // MARK: Events
 
-    /// What it published, in order.
+    /// The published events, in order.
     var events: [StepEvent] { published.all }
 
-    /// The totals that a subscription was told.
+    /// The published totals of a subscription.
     func totals(_ subscription: String) -> [Int] {
         events.filter { $0.subscription == subscription }.compactMap(\.numberOfSteps)
     }
 
-    /// A subscriber to its events, of its own.
+    /// A separate subscriber to the step counter's events.
     func subscriber() async throws -> Subscriber {
         let subscriber = try Subscriber(context: context, thread: thread)
         try await subscriber.subscribe(to: TopicArea.steps)

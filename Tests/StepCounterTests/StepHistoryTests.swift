@@ -16,7 +16,7 @@ struct StepHistoryTests {
     private static let phone = StreamName(device: "phone", stream: "accelerometer")
     private static let date = WallTime(seconds: 1_795_219_200)
 
-    // MARK: What continues
+    // MARK: Continuation
 
     @Test func subscriptionsGoOn() throws {
         try withTemporaryDirectory { data in
@@ -51,8 +51,8 @@ struct StepHistoryTests {
 
     // MARK: Kills and full disks
 
-    /// What a kill leaves on disk, in the middle of a transaction whose pages are partly in the log already: all that was
-    /// committed, and nothing of it.
+    /// A kill in the middle of a transaction, some of whose pages are already in the log, leaves everything that was committed,
+    /// and nothing of the transaction.
     @Test func aKillLosesNothingThatWasCommitted() throws {
         try withTemporaryDirectory { data in
             let history = try StepHistory(in: data, at: .now)
@@ -100,7 +100,7 @@ struct StepHistoryTests {
         try withTemporaryDirectory { data in
             let history = try StepHistory(in: data, at: .now)
             try history.commit(StepCommit(steps: ["phone": [Self.date]]), at: .now)
-            // As a full disk: the database may not grow.
+            // Simulates a full disk: the database may not grow.
             try history.database.write { database in
                 let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
                 try database.execute(sql: "PRAGMA max_page_count = \(pages)")
@@ -111,7 +111,7 @@ struct StepHistoryTests {
             #expect(error?.code == .noSpace)
             #expect(try history.positions().isEmpty)
             #expect(try history.dates(of: "watch").isEmpty)
-            // And continues when there is room.
+            // Writing continues when there is room.
             try history.database.write { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
             try history.commit(commit, at: .now)
             #expect(try history.dates(of: "watch").count == 20_000)
@@ -185,7 +185,7 @@ struct StepHistoryTests {
     }
 }
 
-/// Steps of sessions that were discarded.
+/// The steps of discarded sessions.
 @Suite struct DiscardedStepsTests {
     private func discard(_ fixture: HistoryFixture, device: String, from: Double, to: Double) throws {
         var record = SessionRecord(
@@ -209,7 +209,7 @@ struct StepHistoryTests {
             #expect(try fixture.remove(before: 10_000) == 3)
             #expect(try fixture.history.dates(of: "alice-wrist") == [fixture.ago(500), fixture.ago(100)])
             #expect(try fixture.ask("other", from: 1_000, to: 0).numberOfSteps == 1)
-            // Some that come late: a publisher had the samples still.
+            // Some steps come late, because a publisher still had the samples.
             try fixture.store("alice-wrist", ago: [240])
             #expect(try fixture.remove(before: 10_000) == 1)
         }
@@ -248,14 +248,14 @@ struct StepHistoryTests {
             let gap = UncountedTime(from: fixture.ago(500), to: fixture.ago(300), reason: .unknown)
             #expect(try fixture.remove(before: 10_000) == 0)
             #expect(try fixture.ask("alice-wrist", from: 650, to: 150).gaps == [gap])
-            // The counter continues the span as it knows it.
+            // The counter continues the span in its memory.
             second.end = fixture.ago(50)
             commit.spans["alice-wrist"] = [second]
             try fixture.history.commit(commit, at: fixture.now)
             #expect(try fixture.ask("alice-wrist", from: 650, to: 60).gaps == [gap])
             #expect(try fixture.remove(before: 10_000) == 0)
             #expect(try fixture.ask("alice-wrist", from: 650, to: 60).gaps == [gap])
-            // What was lost before it is still known.
+            // The earlier loss is still known.
             #expect(try fixture.ask("alice-wrist", from: 698, to: 692).gaps?.map(\.samples) == [5])
             let later = CountedSpan(number: 2, start: fixture.ago(300), end: fixture.ago(50))
             #expect(try fixture.history.spans() == ["alice-wrist": [first, later]])

@@ -76,7 +76,7 @@ struct StepQueryTests {
                         samples: 250),
                     UncountedTime(from: fixture.ago(20), to: fixture.ago(10), reason: .notArrived),
                 ])
-            // Within a gap, what is known of it comes from beyond the range.
+            // For a range within a gap, the facts come from spans outside the range.
             #expect(try fixture.ask(from: 78, to: 72).gaps?.map(\.samples) == [250])
             #expect(try fixture.ask(from: 60, to: 30).gaps == [])
             let old = try fixture.ask(from: 9 * 86_400, to: 8 * 86_400)
@@ -101,7 +101,7 @@ struct StepQueryTests {
         }
     }
 
-    /// As a step-counter before this one left them.
+    /// As an earlier step counter left the steps.
     @Test func aHistoryWithoutSpansIsReadAndContinued() throws {
         try HistoryFixture.run { fixture in
             try fixture.store(ago: [50])
@@ -145,7 +145,7 @@ struct StepQueryTests {
             try fixture.store(ago: [5])
             try fixture.store(ago: [8, 7, 6, 5])
             let reply = try fixture.ask(from: 10, to: 0)
-            // Two of one date are two.
+            // Two steps of the same date count as two.
             #expect(reply.numberOfSteps == 5)
         }
     }
@@ -242,7 +242,7 @@ struct StepQueryTests {
     @Test func aQueryListsBoutsWithTheirConfidence() throws {
         try HistoryFixture.run { fixture in
             var commit = StepCommit()
-            // Twenty steps that become surer until they are 0.9, a rest, eleven of which the detector is half sure.
+            // Twenty steps whose confidence rises to 0.9, a rest, then eleven with a confidence of a half.
             commit.steps["phone"] =
                 (0..<20).map {
                     CountedStep(date: fixture.ago(90 - 0.5 * Double($0)), expected: $0 < 10 ? 0.6 : 1.2)
@@ -290,14 +290,14 @@ struct StepQueryTests {
         }
     }
 
-    // MARK: How far back
+    // MARK: The beginning of the history
 
     @Test func theHistoryGoesBackToItsBeginningOrItsFirstStep() throws {
         try HistoryFixture.run(keep: .seconds(365 * 86_400)) { fixture in
             let empty = try fixture.ask("watch", from: 10, to: 0)
             #expect(empty.firstAvailable > fixture.ago(31 * 86_400))
             #expect(empty.firstAvailable < fixture.ago(29 * 86_400))
-            // What a publisher had kept from before.
+            // Steps from samples that a publisher had kept.
             try fixture.store(ago: [40 * 86_400])
             let earlier = try fixture.ask(from: 10, to: 0)
             #expect(earlier.firstAvailable == fixture.ago(40 * 86_400))
@@ -318,7 +318,7 @@ struct StepQueryTests {
             #expect(try fixture.remove(before: 200) == 2)
             #expect(try fixture.history.dates(of: "phone") == [200, 200, 100].map { fixture.ago($0) })
             #expect(Array(try fixture.history.positions().keys) == [new])
-            // A device that was forgotten comes back.
+            // A forgotten device returns.
             try fixture.store("watch", ago: [50])
             let reply = try fixture.ask("watch", from: 1000, to: 0)
             #expect(reply.numberOfSteps == 1)

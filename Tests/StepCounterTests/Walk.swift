@@ -1,6 +1,6 @@
 import Glibc
 
-/// A walk for files: rest, steps at an even cadence, rest. Seconds, and an acceleration in g.
+/// A walk for files: rest, steps at an even cadence, rest. Times in seconds, acceleration in g.
 struct Walk {
     var cadence = 1.8
     var start = 5.0
@@ -8,7 +8,6 @@ struct Walk {
     var end = 40.0
     var rate = 25.0
 
-    /// How many steps there are.
     var steps: Int { Int(cadence * walking) }
 
     var samples: [SIMD4<Double>] {

@@ -4,16 +4,16 @@ import Messages
 import Recording
 import SystemPackage
 
-/// A session's directory with a walk in the logs of one device, as the recorder writes them: an accelerometer's in several
-/// files, and a gyro's.
+/// A session's directory, as the recorder writes it, with a walk in two streams of one device: an accelerometer's in several
+/// files, and a gyroscope's.
 struct WalkSession {
     let directory: FilePath
     /// The accelerometer's files, in order.
     let files: [String]
 
     /// - Parameters:
-    ///   - unit: as the stream says it; the samples are in it.
-    ///   - lost: samples that the session says were lost.
+    ///   - unit: the stream's unit, in which the samples are written.
+    ///   - lost: samples that the session lists as lost.
     init(
         in data: FilePath, format: LogFormat, root: JSONRoot = .array, unit: AccelerationUnit = .metresPerSecondSquared,
         step: String = "Walk, \"fast\"", lost: Int = 0
@@ -54,7 +54,7 @@ struct WalkSession {
         try session.write(record)
     }
 
-    /// The bytes of a file: what describes the stream, samples, and, unless it is cut off, its end.
+    /// A file's bytes: the stream's description, samples and, unless the file is interrupted, its end.
     private static func text(
         _ samples: ArraySlice<SIMD4<Double>>, _ format: LogFormat, _ root: JSONRoot, unit: String, scale: Double,
         step: String, isOpen: Bool
@@ -84,7 +84,7 @@ struct WalkSession {
             text.removeFirst(2)
             let opening = root == .array ? "[\n" : "{\n\"startDate\" : \"2026-11-21T00:00:00Z\",\n\"items\"     : ["
             let end = root == .array ? "\n]" : "\n]\n}"
-            // A record that a power cut left.
+            // A record interrupted by a power cut.
             text = opening + text + (isOpen ? ",\n{\"uptime\":10" : end)
         } else {
             text = formatter.header + text

@@ -6,23 +6,23 @@ import StepDetection
 import Synchronization
 import ZeroMQ
 
-/// A sensor publisher that does what a test tells it: samples somebody who walks and stands at 50 Hz in g, as fast as it is
-/// asked for, and loses batches on their way.
+/// A scripted sensor publisher: it samples a person who walks and stands, at 50 Hz in g, as fast as a test requests, and can lose
+/// batches in transit.
 final class WalkingPublisher: Sendable {
     struct State {
         /// All samples of the epoch: the uptime, and three axes.
         var rows: [[Double]] = []
-        /// How many of them were published, or lost on their way: a description tells of no others.
+        /// The number of published or lost samples; a description mentions no others.
         var published = 0
-        /// How long the present walk lasts.
+        /// The duration of the current walk.
         var walked = 0.0
         var fields = ["uptime", "x", "y", "z"]
-        /// What the wall clock is ahead of the true one, in seconds.
+        /// How far the wall clock is ahead of the true time, in seconds.
         var ahead = 0.0
-        /// How many samples an answer brings at most.
+        /// The largest number of samples in a reply.
         var replySize = 1_000
         var replaysAsked = 0
-        /// Whether it tells nobody what the stream is.
+        /// Whether the stream's description is withheld.
         var isSilent = false
     }
 
@@ -39,8 +39,8 @@ final class WalkingPublisher: Sendable {
     /// The uptime of the first sample.
     private let start: Double
 
-    /// - Parameter delay: how many seconds from now the first sample is taken: later than anything that a test does, since
-    ///   only what is sampled after its start counts for a subscription.
+    /// - Parameter delay: seconds from now to the first sample: later than anything a test does, because a subscription
+    ///   only counts samples taken after its start.
     init(
         isPacked: Bool = false, delay: Double = 120
     ) async throws {
@@ -50,7 +50,7 @@ final class WalkingPublisher: Sendable {
         let context = try Context()
         let thread = try SocketThread(name: "publisher")
         var options = SocketOptions.publishing
-        // Minutes of samples are published at once, and nothing is to be lost by that.
+        // Minutes of samples are published at once, and the socket must not drop any.
         options.sendHighWaterMark = 100_000
         (events, endpoint) = try EventPublisher.listening(
             on: "tcp://127.0.0.1:*", context: context, thread: thread, options: options)
@@ -65,7 +65,7 @@ final class WalkingPublisher: Sendable {
         self.server.withLock { $0 = server }
     }
 
-    /// Answers requests, and describes the stream more often than a real one, until the task is cancelled.
+    /// Answers requests, and describes the stream more often than a real publisher, until the task is cancelled.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await self.server.withLock { $0 }?.run() }
@@ -81,21 +81,21 @@ final class WalkingPublisher: Sendable {
 
     /// When the first sample is taken, by this machine's wall clock, in seconds since 1970.
     var startDate: Double { WallTime.now.seconds + start - Double(MonotonicClock.now) / 1e9 }
-    /// Its REP endpoint.
+    /// The REP socket's endpoint.
     var replyEndpoint: String { server.withLock { $0?.endpoint } ?? "" }
-    /// How many samples of the epoch there are.
+    /// The number of samples in the epoch.
     var count: Int { state.withLock { $0.rows.count } }
-    /// How often samples were asked for again.
+    /// The number of requested replays.
     var replaysAsked: Int { state.withLock { $0.replaysAsked } }
 
     func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
-    // MARK: What it samples
+    // MARK: Sampling
 
-    /// Samples somebody who walks on, and publishes.
+    /// Samples a person who continues to walk, and publishes.
     /// - Parameters:
     ///   - batch: samples in a message.
-    ///   - isLost: nothing reaches anybody.
+    ///   - isLost: whether the messages are lost in transit.
     func walk(seconds: Double, batch: Int = 10, isLost: Bool = false) throws {
         try sample(seconds, batch: batch, isLost: isLost) { state in
             state.walked += 1 / Self.rate
@@ -103,7 +103,7 @@ final class WalkingPublisher: Sendable {
         }
     }
 
-    /// Samples somebody who stands, and publishes.
+    /// Samples a person who stands, and publishes.
     func stand(seconds: Double, batch: Int = 10, isLost: Bool = false) throws {
         try sample(seconds, batch: batch, isLost: isLost) { state in
             state.walked = 0
@@ -127,7 +127,7 @@ final class WalkingPublisher: Sendable {
         state.withLock { $0.published = range.upperBound }
     }
 
-    /// Publishes samples, again perhaps.
+    /// Publishes samples, possibly again.
     func publish(_ samples: Range<Int>, batch: Int = 10) throws {
         var messages = MessageBatch()
         for first in stride(from: samples.lowerBound, to: samples.upperBound, by: batch) {
@@ -151,9 +151,9 @@ final class WalkingPublisher: Sendable {
         return steps
     }
 
-    // MARK: What it answers
+    // MARK: Answers
 
-    /// As a publisher should.
+    /// Answers as a correct publisher does.
     func answer(_ request: SamplesReplay) throws -> (SamplesReplay.Reply, [[UInt8]]) {
         let (kept, size) = state.withLock { (0..<$0.rows.count, $0.replySize) }
         let wanted = kept.clamped(to: request.from..<request.from + min(request.count, 1 << 40)).prefix(size)
@@ -170,7 +170,7 @@ final class WalkingPublisher: Sendable {
         )
     }
 
-    /// Publishes what the stream is.
+    /// Publishes the stream's description.
     func describe() throws { try events.publish(description) }
 
     var description: StreamDescription {

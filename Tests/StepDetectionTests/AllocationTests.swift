@@ -8,12 +8,12 @@ struct AllocationTests {
         let walk = MadeWalk(bouts: 3)
         let samples = walk.samples(rate: 50)
         var detector = StepDetector(StepDetectorSettings(perG: 1, strictness: strictness))
-        // The first time makes the tables that all detectors share. What is between is a gap.
+        // The first round makes the tables that all detectors share. The rounds are separated by a gap.
         for round in 0..<2 {
             let start = Double(round) * (walk.end + 9)
             let before = allocation_count()
             var steps = 0
-            // By index: unless it is optimised, what iterates over an array allocates.
+            // By index: in a debug build, iterating over an array allocates.
             for index in 0..<samples.count {
                 let sample = samples[index]
                 detector.add(time: start + sample.x, x: sample.y, y: sample.z, z: sample.w) {
@@ -23,7 +23,8 @@ struct AllocationTests {
             let allocations = allocation_count() - before
             #expect(steps > walk.steps.count - 10)
             guard round > 0 else { continue }
-            // Optimised there is none. Else the beginning of a bout has forty; estimates are one to twelve samples.
+            // None in a release build. In a debug build, the beginning of a bout has forty, and estimates have one per one to
+            // twelve samples.
             #expect(allocations < samples.count / 40, "\(allocations) for \(samples.count) samples")
         }
     }

@@ -9,7 +9,7 @@ import Testing
     ) -> GaitEstimate? {
         var rhythm = GaitRhythm()
         var history = History(capacity: LagProducts.reach)
-        // Whole blocks.
+        // Only whole blocks.
         for index in 0..<(25 * LagProducts.block) {
             let time = Double(index) / GaitRhythm.rate
             let value = Float(signal(time))
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [0.9, 1.2, 1.5, 1.8, 2.1, 2.4, 2.7]) func itFindsTheCadence(cadence: Double) throws {
-        // Legs that differ: strong at the step, and something at the stride.
+        // Legs that differ: a strong correlation at the step, and some at the stride.
         let found = try #require(
             estimate { 0.2 * MadeWave.sine(cadence, $0) + 0.05 * MadeWave.sine(cadence / 2, $0 + 0.1) })
         #expect(abs(found.cadence / cadence - 1) < 0.03, "\(found.cadence)")
@@ -67,13 +67,13 @@ import Testing
 
     @Test func aRunnersStrideIsNoStep() throws {
         let run = { 0.5 * MadeWave.sine(2.6, $0) + 0.7 * MadeWave.sine(1.3, $0 + 0.1) }
-        // 0.45 g: before a bout, it may be a walk.
+        // 0.45 g: before a bout, this may be a walk.
         let before = try #require(estimate { 0.75 * run($0) })
         #expect(abs(before.cadence / 1.3 - 1) < 0.03, "\(before.cadence)")
-        // 0.6 g: who walks has less.
+        // 0.6 g: a walk has less.
         let found = try #require(estimate(run, isWalking: true))
         #expect(abs(found.cadence / 2.6 - 1) < 0.03, "\(found.cadence)")
-        // At 0.8 g and 1.3 steps a second a body would rise by 33 cm.
+        // At 0.8 g and 1.3 steps a second, a body would rise by 33 cm.
         let strong = { 1.3 * run($0) }
         for isWalking in [false, true] {
             #expect(estimate(strong, following: 1.3, isWalking: isWalking) == nil)

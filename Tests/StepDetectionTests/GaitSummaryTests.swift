@@ -3,7 +3,7 @@ import StepDetection
 import Testing
 
 struct GaitSummaryTests {
-    /// Times of steps that take these seconds, one after the other, from 0 on.
+    /// The times of steps with these intervals in seconds, starting at `start`.
     private static func times(_ intervals: [Double], from start: Double = 0) -> [Double] {
         intervals.reduce(into: [start]) { $0.append(($0.last ?? 0) + $1) }
     }
@@ -30,7 +30,7 @@ struct GaitSummaryTests {
         #expect(measures.bouts == nil)
     }
 
-    /// Steps of 0.6 and 0.4 s: strides are all alike.
+    /// Steps of 0.6 and 0.4 s: all strides are equal.
     @Test func aLimpIsNoVariabilityOfStrides() {
         let limp = Self.measures(Self.times((0..<20).map { $0.isMultiple(of: 2) ? 0.6 : 0.4 }))
         expect(limp.strideTime, 1)
@@ -101,7 +101,7 @@ struct GaitSummaryTests {
         summary.endBout()
         #expect(summary.measures == Self.measures(times))
         #expect(summary.measures.steps == 701)
-        // Of each piece of 256 intervals a stride less.
+        // Each piece of 256 intervals has one stride less.
         #expect(summary.measures.strides == 700 - 3)
     }
 
@@ -124,7 +124,7 @@ struct GaitSummaryTests {
         #expect(bouts.reduce(0) { $0 + $1.walkingTime } == measures.walkingTime)
     }
 
-    /// What the detector's own times of steps add to the variability of a walk that has none.
+    /// The detector's own errors in step times add to the variability of a perfectly regular walk.
     @Test(arguments: [1.4, 1.8, 2.2])
     func aWalkThatIsMadeEvenIsFoundEven(cadence: Double) {
         var walk = MadeWalk()

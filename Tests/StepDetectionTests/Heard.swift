@@ -1,6 +1,6 @@
 import StepDetection
 
-/// Everything that a detector said.
+/// A detector's complete output.
 struct Heard: Hashable {
     var events: [WalkingEvent] = []
 

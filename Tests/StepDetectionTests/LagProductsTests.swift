@@ -4,7 +4,7 @@ import Testing
 @testable import StepDetection
 
 @Suite struct LagProductsTests {
-    /// The correlation as its definition has it.
+    /// The correlation, computed by its definition.
     private func correlation(_ cells: [Float], lag: Int) -> Float {
         let window = LagProducts.window(lag: lag)
         var (both, now, before): (Double, Double, Double) = (0, 0, 0)
@@ -25,12 +25,12 @@ import Testing
 
     @Test(arguments: [1, 7, 20, 200]) func blocksGiveWhatTheDefinitionGives(blocks: Int) {
         var random = SplitMix(seed: 8)
-        // As it rounds, so that nothing else is left.
+        // Rounded as in the program, so that no other difference remains.
         let cells = (0..<(blocks * LagProducts.block)).map { _ in (Float(random.normal()) * 1024).rounded() / 1024 }
         var products = LagProducts()
         let full = cells.map { products.append($0) }
         #expect(full.indices.allSatisfy { full[$0] == ($0 % LagProducts.block == LagProducts.block - 1) })
-        // What was before the first cell is rest.
+        // Before the first cell, there is rest.
         let rest = [Float](repeating: 0, count: LagProducts.reach)
         for (lag, value) in correlations(products).enumerated() {
             #expect(abs(value - correlation(rest + cells, lag: lag)) < 1e-4, "lag \(lag)")

@@ -1,8 +1,7 @@
 import Glibc
 import TestSupport
 
-/// A walk that is made, so that its steps are known: bouts of steps with pauses between them, felt by a device that hangs
-/// somewhere on the body.
+/// A synthetic walk with known steps: bouts of steps with pauses between them, measured by a device that hangs on the body.
 ///
 /// Each step is a pulse of the body's vertical acceleration; every other one is weaker. The limb swings once a stride.
 struct MadeWalk {
@@ -13,7 +12,7 @@ struct MadeWalk {
     var strength = 0.35
     /// The swing of the limb in radians.
     var swing = 0.15
-    /// Seconds before the first bout, of walking, and between bouts.
+    /// Seconds before the first bout, of each bout, and between bouts.
     var start = 3.0
     var bout = 30.0
     var pause = 8.0
@@ -48,7 +47,7 @@ struct MadeWalk {
         guard time >= start, inBout < Double(Int(bout * cadence)) / cadence else { return SIMD3(0, 1, 0) }
         let phase = inBout * cadence
         let step = Int(phase)
-        // Zero mean over a step, highest in its middle.
+        // The mean over a step is zero; the maximum is in its middle.
         let place = 2 * Double.pi * (phase - Double(step) - 0.5)
         let weight = step % 2 == 0 ? 1 : 1 - asymmetry
         let vertical = strength * weight * (cos(place) + 0.35 * cos(2 * place))

@@ -9,7 +9,7 @@ import Testing
         var median = RecentMedian(capacity: capacity)
         var values: [Double] = []
         for _ in 0..<200 {
-            // Equal ones too.
+            // Including equal values.
             let value = Double(Int.random(in: 0...6, using: &random))
             median.append(value)
             values.append(value)

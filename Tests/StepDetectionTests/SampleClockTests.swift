@@ -4,7 +4,7 @@ import Testing
 @testable import StepDetection
 
 @Suite struct SampleClockTests {
-    /// The root of the mean square of what the clock's times differ from the true ones, in periods, after the first second.
+    /// The root mean square difference between the clock's times and the true ones, in periods, after the first second.
     private func error(_ stamps: [(stamp: Double, truth: Double)], rate: Double) -> Double {
         var clock = SampleClock()
         let errors = stamps.compactMap { stamp, truth -> Double? in
@@ -24,7 +24,7 @@ import Testing
 
     @Test(arguments: [12.5, 15, 50, 400]) func jitterIsTakenAway(rate: Double) {
         let stamps = jittered(rate: rate, count: 2000)
-        // 0.3/√3 = 0.17 before.
+        // The stamps' own error is 0.3/√3 = 0.17.
         #expect(error(stamps, rate: rate) < 0.08)
         var random = SplitMix(seed: 5)
         #expect(error(stamps.filter { _ in random.unit() > 0.05 }, rate: rate) < 0.09)
@@ -43,7 +43,7 @@ import Testing
         var (stamp, last) = (0.0, -Double.infinity)
         var clock = SampleClock()
         for index in 0..<10_000 {
-            // Another rate every 100 stamps; jitter of more than a period now and then.
+            // A new rate every 100 stamps, with an occasional jitter of more than a period.
             let rate = [15.0, 200, 12.5, 50, 25][index / 100 % 5]
             stamp += (index % 17 == 0 ? 3 : 0.1 + 1.8 * random.unit()) / rate
             let time = clock.add(stamp)

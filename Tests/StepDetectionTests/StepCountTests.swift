@@ -5,7 +5,7 @@ import TextInput
 
 @Suite(.timeLimit(.minutes(5)))
 struct StepCountTests {
-    /// A file of its own that is gone afterwards.
+    /// Passes a temporary file, which is removed afterwards.
     private func withFile<Result>(
         _ text: String, compressed: Bool = false, cutTo length: Int? = nil, _ body: (String) throws -> Result
     ) throws -> Result {
@@ -44,14 +44,14 @@ struct StepCountTests {
     @Test func aTimeThatIsADayAheadCostsNoStepsButItsOwn() throws {
         let lines = rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)" }.split(separator: "\n")
         let expected = try withFile("t,x,y,z\n" + lines.joined(separator: "\n")) { try StepCount(ofFile: $0) }
-        // Before anybody walks.
+        // Before the walk begins.
         let wrong = lines.prefix(1) + ["86400,0,0,1"] + lines.dropFirst()
         let count = try withFile("t,x,y,z\n" + wrong.joined(separator: "\n")) { try StepCount(ofFile: $0) }
         #expect(abs(count.steps.count - expected.steps.count) <= 1)
         #expect(count.bouts.count == expected.bouts.count)
     }
 
-    /// As Sensor Logger exports an accelerometer, by its times from the start or from 1970.
+    /// An accelerometer exported by Sensor Logger, with times from the start or from 1970.
     @Test func timesMayBeNanosecondsSince1970() throws {
         func time(_ seconds: Double) -> Int64 { 1_698_501_144_401_773_000 + Int64((seconds * 1e9).rounded()) }
         let export =
@@ -65,7 +65,7 @@ struct StepCountTests {
             #expect(count.samples == walk.samples(rate: 25).count && count.gaps == 0 && count.leftOut == 0)
         }
         #expect(counts.map { $0.start.map { ($0 * 10).rounded() / 10 } } == [-0.1, 1_698_501_144.4, 1_698_501_144.4])
-        // The digits are those of the file: no step moves by the 238 ns between two seconds since 1970 in a Double.
+        // The digits are the file's: no step moves by 238 ns, the resolution of seconds since 1970 in a Double.
         let begin = 1_698_501_144.401773
         for count in counts.dropFirst() {
             #expect(count.steps.count == counts[0].steps.count)
@@ -91,7 +91,7 @@ struct StepCountTests {
     @Test func theUnitIsToldByGravity() throws {
         let metric = "t,x,y,z\n" + rows(walk, perG: 9.80665) { "\($0.x),\($0.y),\($0.z),\($0.w)" }
         #expect(try withFile(metric) { abs(try StepCount(ofFile: $0).steps.count - walk.steps.count) <= 2 })
-        // Taken for g, a hand's noise would be a walk: what is said goes first.
+        // If the unit were taken for g, a hand's noise would be a walk: a given unit takes precedence.
         let said = try withFile(metric) { try StepCount(ofFile: $0, perG: 9.80665) }
         #expect(try withFile(metric) { try StepCount(ofFile: $0) } == said)
     }
@@ -108,7 +108,7 @@ struct StepCountTests {
         let expected = try withFile(plain) { try StepCount(ofFile: $0) }
         let others = [
             rows(walk) { "{\"t\":\($0.x),\"x\":\($0.y),\"y\":\($0.z),\"z\":\($0.w)}" },
-            // The uptime is another clock's, and the label is not a unit.
+            // The uptime belongs to another clock, and the label is not a unit.
             "["
                 + rows(walk) {
                     "{ \"z\" : \($0.w), \"uptime\": \(7 - $0.x), \"unit\": \"mg\", \"timestamp\": \($0.x), \"x\": \($0.y), \"y\": \($0.z) },"

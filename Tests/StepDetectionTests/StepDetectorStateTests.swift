@@ -10,7 +10,7 @@ struct StepDetectorStateTests {
         let samples = MadeWalk(bout: 12, pause: 4, bouts: 3, noise: 0.05).samples(rate: 50)
         let whole = Heard(samples, settings)
         #expect(whole.steps.count > 40)
-        // Cut at every kind of place: at rest, before credit, in a bout, at its end.
+        // Interrupted in every situation: at rest, before credit, in a bout, at its end.
         for cut in stride(from: 1, to: samples.count, by: 37) {
             var detector = StepDetector(settings)
             var heard = Heard()

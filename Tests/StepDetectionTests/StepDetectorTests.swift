@@ -20,7 +20,7 @@ struct StepDetectorTests {
     @Test(arguments: [0.8, 0.9, 1, 1.1, 1.2], [0.0, 0.15]) func aSlowWalkOnLegsThatMoveAlikeCounts(
         cadence: Double, asymmetry: Double
     ) {
-        // Twice as quick would be more usual: only the steps tell.
+        // Twice the cadence would be more usual: only the steps themselves decide.
         let walk = MadeWalk(cadence: cadence, asymmetry: asymmetry, strength: 0.2 * cadence, bouts: 2)
         let count = Heard(walk.samples(rate: 50)).steps.count
         #expect(abs(count - walk.steps.count) <= 4, "\(count) counted, \(walk.steps.count) true")
@@ -43,7 +43,7 @@ struct StepDetectorTests {
         #expect(first.creditedAt - walk.steps[0] <= 4)
         let later = steps.filter { $0.creditedAt > first.creditedAt }
         #expect(later.count > 20)
-        // One that is filled in is known when the next has come.
+        // A filled-in step is known when the next one has come.
         let delays = later.map { $0.creditedAt - $0.time }.sorted()
         #expect(delays[delays.count / 2] <= 0.25)
         #expect(delays[delays.count * 95 / 100] <= 0.5)
@@ -76,7 +76,7 @@ struct StepDetectorTests {
         }
     }
 
-    /// Seconds at which the steps of a walk are made that begins unevenly: eight are as they come, then 30 alike.
+    /// The times in seconds of a walk's steps, with an uneven beginning: eight irregular steps, then 30 regular ones.
     private static let unevenSteps: [Double] = {
         let intervals = [0.46, 0.75, 0.7, 0.44, 0.78, 0.52, 0.45, 0.74] + [Double](repeating: 0.56, count: 30)
         return intervals.reduce(into: [3.0]) { $0.append($0[$0.count - 1] + $1) }
@@ -87,7 +87,7 @@ struct StepDetectorTests {
         let walk = MadeWalk(start: 0, bout: 1000)
         let samples = (0..<1500).map { index in
             let time = Double(index) / 50
-            // The walk's time at which it is as far in its steps.
+            // The walk's time at which the same number of steps has been made.
             let next = steps.firstIndex { $0 > time } ?? 0
             guard next > 0 else { return SIMD4(time, 0, 1, 0) }
             let share = (time - steps[next - 1]) / (steps[next] - steps[next - 1])
@@ -99,7 +99,7 @@ struct StepDetectorTests {
         #expect(abs(first.time - steps[0]) < 0.8, "\(first.time)")
         #expect(abs(heard.steps.count - steps.count) <= 2, "\(heard.steps.count)")
         #expect(heard.begins == [first.time])
-        // The rhythm's own window reaches less far back.
+        // The rhythm's own window is shorter.
         var thresholds = WalkingThresholds()
         thresholds.longestStep = 0
         var detector = StepDetector(StepDetectorSettings(perG: 1), thresholds)
@@ -137,7 +137,7 @@ struct StepDetectorTests {
     }
 
     @Test func aRhythmTooWeakForItsSpeedIsNoWalking() {
-        // Brushing teeth: 3.2 times a second, and small.
+        // Brushing teeth: 3.2 times a second, with a small amplitude.
         let samples = (0..<6000).map { index in
             let time = Double(index) / 50
             return SIMD4(time, 0, 0, 1 + 0.085 * MadeWave.sine(3.2, time))
@@ -146,7 +146,7 @@ struct StepDetectorTests {
     }
 
     @Test(arguments: [0.8, 0.9, 1.0]) func aHandThatGoesUpAndDownIsNoWalking(frequency: Double) {
-        // By 27 to 43 cm, in a hand that is turned a little with it.
+        // By 27 to 43 cm, in a hand that turns slightly with the movement.
         let samples = (0..<3000).map { index in
             let time = Double(index) / 50
             let rise = 0.55 * MadeWave.sine(frequency, time)
@@ -168,7 +168,7 @@ struct StepDetectorTests {
     }
 
     @Test func blowsNowAndThenAreNoWalking() {
-        // Of 170 blows; two that happen to be as far apart as the two before are half a walk.
+        // Of 170 blows: two whose interval happens to equal the previous one are half a walk.
         #expect(Heard(blows(apart: 1...6)).steps.count < 85)
         #expect(Heard(blows(apart: 4...15)).steps.isEmpty)
     }
@@ -298,7 +298,7 @@ struct StepDetectorTests {
     }
 
     @Test(arguments: [2.3, 2.4]) func clappingThatIsQuickerThanAWalkIsNotCounted(cadence: Double) {
-        // Hands go to and fro, with a blow when they meet: weaker than a run, which leaves the ground.
+        // Hands move to and fro, with a blow when they meet: weaker than a run, in which the body leaves the ground.
         let samples = (0..<6000).map { index in
             let time = Double(index) / 50
             let phase = (time * cadence).truncatingRemainder(dividingBy: 1)

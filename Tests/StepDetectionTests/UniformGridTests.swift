@@ -27,7 +27,7 @@ import Testing
         let times = (0...Int(20 * rate)).map { Double($0) / rate }
         let cells = means(times.map { ($0, Float(MadeWave.sine(3.5, $0))) })
         let size = (2 * cells.map { $0.mean * $0.mean }.reduce(0, +) / Float(cells.count)).squareRoot()
-        // The cell itself takes 3 %.
+        // The cell itself attenuates by 3 %.
         #expect((0.85...1.02).contains(size), "\(size)")
     }
 

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// What hands do at a table, by chance regular: less sure than a walk.
+    /// Hand movements at a table that happen to be regular have less confidence than a walk.
     @Test func whatIsCountedByChanceIsLessSureThanAWalk() throws {
         let walk = try #require(Heard(MadeWalk().samples(rate: 50)).steps.last)
         var random = SplitMix(seed: 3)

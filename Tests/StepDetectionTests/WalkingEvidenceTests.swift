@@ -21,9 +21,9 @@ import Testing
     @Test func threeStrokesAreNoStride() {
         let strokes = { (estimate: inout GaitEstimate) in (estimate.strongest, estimate.symmetry) = (2.7, -0.8) }
         #expect(!begins(strokes, above: 0.15))
-        // Without blows it may be an arm that swings.
+        // Without blows, it may be a swinging arm.
         #expect(begins(strokes, above: 0.05))
-        // A stride of which one step is felt, in a pocket with keys.
+        // A stride with only one measurable step, in a pocket with keys.
         #expect(begins({ ($0.strongest, $0.symmetry) = (0.9, -0.8) }, above: 0.15))
         // A heel that strikes twice.
         #expect(begins({ ($0.strongest, $0.symmetry) = (2.7, 0.6) }, above: 0.15))
@@ -36,12 +36,12 @@ import Testing
             estimate.symmetry = 0.9
         }
         #expect(!begins(hand, above: 0.05))
-        // Taken for twice as quick.
+        // If it is taken for twice the cadence.
         #expect(!begins({ (hand(&$0), $0.cadence = 2, $0.bestCadence = 2).0 }, above: 0.05))
         // A slow walk, in which the limb swings.
         #expect(begins({ (hand(&$0), $0.straightness = 0.6).0 }, above: 0.05))
         #expect(begins({ (hand(&$0), $0.deviation = 0.15).0 }, above: 0.05))
-        // A magnitude alone.
+        // A magnitude without directions.
         #expect(begins({ (hand(&$0), $0.straightness = nil).0 }, above: 0.05))
     }
 }

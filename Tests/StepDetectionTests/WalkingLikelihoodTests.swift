@@ -3,7 +3,7 @@ import Testing
 @testable import StepDetection
 
 @Suite struct WalkingLikelihoodTests {
-    /// What 10 s of a magnitude are like, in g beside gravity.
+    /// The features of 10 s of a magnitude, in g in addition to gravity.
     private func features(_ magnitude: (Double) -> Double, sideways: Double = 0) -> SIMD16<Float> {
         var character = MotionCharacter()
         var highPass = Filter(.highPass(0.5, rate: GaitRhythm.rate))
@@ -70,7 +70,7 @@ import Testing
         (shake[0], shake[1], shake[2], shake[3], shake[8]) = (-1, 0.5, 0.2, 0, 0.8)
         #expect(WalkingLikelihood.learned(walk) > 2)
         #expect(WalkingLikelihood.learned(shake) < -2)
-        // What moves along one line is work of the hands.
+        // Movement along a single line comes from hands at work.
         var stroke = walk
         stroke[11] = 0.9
         #expect(WalkingLikelihood.learned(stroke) < WalkingLikelihood.learned(walk) - 2)

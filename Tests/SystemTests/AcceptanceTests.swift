@@ -6,15 +6,15 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The ancestors' cases that need whole programs, by their numbers in SEEDS.
+/// The ancestors' cases that need whole programs, with their numbers in SEEDS.
 ///
-/// Serialized, because each of these keeps two cores busy.
+/// Serialized, because each case keeps two cores busy.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct AcceptanceTests {
-    /// Ours: the failure is an event and in the report, once; what was written before stays, and the recorder records
-    /// again when there is room.
+    /// Ours: the failure is an event and in the report, once; data written before stays, and the recorder records again when
+    /// there is room.
     @Test(.enabled(if: SmallDisk.isPossible)) func case57AFullDiskFailsTheSessionOnce() async throws {
-        // What waits in memory when the disk is full must fit into the reserve: a machine may stand still for seconds.
+        // Data waiting in memory when the disk is full must fit into the reserve, and a machine may stall for seconds.
         let rate = 2_000
         try await FullDisk.run(megabytes: 4, rate: rate) { disk in
             let request = RecordingStart(session: "full", streams: ["phone/"])
@@ -36,12 +36,12 @@ struct AcceptanceTests {
             }
             #expect(refusal?.data?.reason == "finished")
 
-            // What was written is whole.
+            // The data written so far is whole.
             let state = try await disk.recordings.send(RecordingStatus(session: "full"), timeout: .seconds(60))
             #expect(state.status == "failed")
             let log = try #require(state.logs.first)
             let path = disk.data.appending("recordings/full")
-            // If even the reserve was too little at first, it is tried again.
+            // If even the reserve was too small at first, the recorder retries.
             let file = path.appending("report.json").string
             try await eventually("the report on disk") { FileManager.default.fileExists(atPath: file) }
             let stored = try Data(contentsOf: URL(filePath: file))
@@ -50,10 +50,10 @@ struct AcceptanceTests {
             #expect(samples.count == log.samples)
             #expect(samples.count > 1_000)
             let steps = zip(samples, samples.dropFirst()).map { ($1.uptime - $0.uptime) * Double(rate) }
-            // On a busy machine there may be one before the disk is full.
+            // On a busy machine a gap may occur before the disk is full.
             #expect(steps.count { abs($0 - 1) >= 1e-2 } <= log.gaps)
 
-            // A stream that does not fill the room, however long this machine takes for what follows.
+            // A stream that does not fill the disk, however long this machine takes for the rest.
             try FileManager.default.removeItem(atPath: path.appending(log.file).string)
             let next = RecordingStart(session: "next", streams: ["watch/"])
             _ = try await disk.recordings.send(next, timeout: .seconds(60))
@@ -68,7 +68,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// Ours: no log needs repair, whatever its format; the next recorder continues it.
+    /// Ours: no log needs repair, in any format; the next recorder continues it.
     @Test(arguments: [("json", "array"), ("json", "dictionary"), ("csv", "array"), ("tsv", "array")])
     func case59AKilledRecordersLogParsesAtOnce(format: String, root: String) async throws {
         try await Cutoff.run { cutoff in
@@ -84,7 +84,7 @@ struct AcceptanceTests {
                     try await cutoff.kill(recorder)
                     return try #require(state.logs.first).samples
                 }
-                // At most a second behind, and valid.
+                // The file is at most a second behind, and valid.
                 #expect(try Self.samples(of: file, root: root) > 0)
                 try await cutoff.recorder { _ in
                     try await cutoff.more(100, in: "walk")
@@ -100,7 +100,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// What a session's events say, up to its report.
+    /// A session's events, up to its report.
     static func events(of session: String, from subscriber: Subscriber) async throws -> [RecordingEvent] {
         var heard: [RecordingEvent] = []
         while heard.last?.change != .report {
@@ -115,7 +115,7 @@ struct AcceptanceTests {
         return heard
     }
 
-    /// How many samples a log has, as another's parser reads it.
+    /// The number of samples in a log, read by an independent parser.
     private static func samples(of file: FilePath, root: String) throws -> Int {
         if file.extension == "json" {
             let first = try Data(contentsOf: URL(filePath: file.string)).first

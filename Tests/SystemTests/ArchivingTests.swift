@@ -6,11 +6,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// All programs together: a session is recorded, archived, brought to a receiver, marked and removed, while the archiver
-/// is killed again and again.
+/// All programs together: a session is recorded, archived, uploaded, marked and removed, while the archiver is killed repeatedly.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ArchivingTests {
-    /// No step-counter runs: what its own command finds in the session's files is in the archive's result.
+    /// No step-counter runs: the archive's result has the steps that step-counter's command finds in the session's files.
     @Test func stepsOfASessionAreInItsResult() async throws {
         let walk = ["--signal", "walk:cadence=1.8", "--device", "wrist", "--rate", "100"]
         try await Rig.run(publishing: walk) { rig in
@@ -63,7 +62,7 @@ struct ArchivingTests {
 
     private static let sessions = (0..<4).map { "session-\($0)" }
 
-    /// Where the running archiver answers, with all that it needs to know.
+    /// A running archiver with its client.
     private struct Archiver {
         let program: ProgramUnderTest
         let client: RequestClient
@@ -121,7 +120,7 @@ struct ArchivingTests {
                     let files = try await keeper.paths()
                     return files.count > Self.sessions.count ? files : nil
                 }
-                // Killed at a moment of each start; the seed of the moments does not matter, the machine's does.
+                // Killed at a different moment after each start; the exact moments depend on the machine anyway.
                 for number in 0..<6 {
                     try await Self.withArchiver(in: data, to: receiver, keeper) { archiver in
                         try await Task.sleep(for: .milliseconds(number * 25))
@@ -139,7 +138,7 @@ struct ArchivingTests {
                             && list.allSatisfy { $0.state == .marked && $0.path == nil }
                     }
                     for status in try await archiver.list() {
-                        // Once, under its name, and what the receipt says.
+                        // There is one object, under the session's name, and its hash matches the receipt.
                         let object = receiver.appending("\(status.session).zip")
                         #expect(try await Tool.sha256(object) == status.sha256)
                     }
@@ -155,7 +154,7 @@ struct ArchivingTests {
         }
     }
 
-    /// Every log file that there was is in an archive that is whole.
+    /// Checks that every original log file is in a whole archive.
     private static func expectAll(_ files: [String], in receiver: FilePath) async throws {
         for session in sessions {
             let archive = receiver.appending("\(session).zip")

@@ -4,19 +4,19 @@ import Synchronization
 import SystemPackage
 import TestSupport
 
-/// Something that a hostile or broken peer does to a socket: what `Clients/attack.py` calls it.
+/// An attack of a hostile or broken peer on a socket, as named in `Clients/attack.py`.
 struct Attack: Hashable, Sendable, CustomStringConvertible {
-    /// How long one continues.
+    /// How long one attack lasts.
     static let seconds = 0.4
 
-    /// What the attacker's socket says that it is.
+    /// The socket type that the attacker announces.
     let kind: String
     let name: String
 
     var description: String { name }
 
-    /// How much memory it may take of who asks or listens. An empty frame without keys takes 2 bytes on the wire and 64 in memory:
-    /// nothing but the bytes on the wire can be seen, and as many as the longest answer are let through.
+    /// How much memory an attack may take in a requesting or listening program. Without keys, an empty frame takes 2 bytes on the
+    /// wire and 64 in memory: only the bytes on the wire can be limited, and up to the size of the longest answer is let through.
     var maximumGrowth: Int {
         Victim.maximumGrowth + (name == "empty" ? PeerLimits().unfinishedBytes / 2 * 64 : 0)
     }
@@ -26,57 +26,57 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
         self.kind = kind
     }
 
-    /// What libzmq ends by itself, all at the same time.
+    /// Attacks that libzmq ends by itself; they run at the same time.
     private static let broken = ["random", "zmtp1", "http", "wrong-type", "declared", "4-GiB"]
 
-    /// What is done to a PUB socket.
+    /// Attacks on a PUB socket.
     static let onPublishers =
         ["more", "long-more", "subscriptions", "messages", "pings", "silent", "held"].map { [Attack($0, as: "SUB")] }
         + [(broken + ["topic", "unread"]).map { Attack($0, as: "SUB") }]
 
-    /// What is done to a socket that answers requests.
+    /// Attacks on a socket that answers requests.
     static let onRepliers =
         ["more", "long-more", "pings", "requests", "garbage-requests", "large-requests", "silent", "held"]
         .map { [Attack($0, as: "DEALER")] } + [(broken + ["identity"]).map { Attack($0, as: "REQ") }]
 
-    /// What those do to a socket with keys who have none.
+    /// Attacks of peers without keys on a socket that demands them.
     static let onLockedDoors = [
         [Attack("more", as: "SUB")], [Attack("silent", as: "SUB")], [Attack("half", as: "SUB")],
         broken.map { Attack($0, as: "SUB") },
     ]
 
-    /// What a publisher does to who listens to it.
+    /// Attacks of a publisher on its subscribers.
     static let onSubscribers = [
         "long-more", "pings", "garbage", "large-garbage", "30-MB", "silent", "random", "zmtp1", "wrong-type",
         "4-GiB",
     ].map { Attack($0, as: "PUB") }
 
-    /// What is done to who asks.
+    /// Attacks on a program that sends requests.
     static let onRequesters = ["long-more", "replies", "large-replies", "pings", "silent", "random", "4-GiB"]
         .map { Attack($0, as: "ROUTER") }
 
-    /// What a publisher does to who asks it for samples: what `Clients/replay.py` calls it.
+    /// Attacks of a publisher on a program that requests samples, as named in `Clients/replay.py`.
     static let onAskers = [
         "mute", "refuse", "close", "garbage", "huge", "endless", "empty", "other-epoch", "numbers", "nothing", "drip",
         "trickle",
     ].map { Attack($0, as: "replay") }
 
-    /// What clients with a key do, and why they are cut: what `Clients/attack_with_key.py` calls it.
+    /// Attacks of clients with a key, and the reasons for which they are disconnected, as named in `Clients/attack_with_key.py`.
     static let withKeys: [(name: String, reason: String)] = [
         ("subscriptions", "tooManySubscriptions"), ("empty-frames", "unfinishedMessage"),
         ("long-frames", "unfinishedMessage"), ("large-requests", "unfinishedMessage"),
         ("unread-replies", "unreadReplies"),
     ]
 
-    /// Whether there is what `Clients/attack_with_key.py` encrypts with: libzmq brings it along on Debian.
+    /// Whether the encryption library of `Clients/attack_with_key.py` is available: on Debian, it is installed with libzmq.
     static var hasSodium: Bool {
         guard let library = dlopen("libsodium.so.23", RTLD_LAZY) else { return false }
         dlclose(library)
         return true
     }
 
-    /// Attacks an endpoint of a locked program, with a key, until it was cut so often or the time is over.
-    /// - Returns: how often it was cut.
+    /// Attacks an endpoint of a locked program, with a key, until the program has closed `cuts` connections or the time is over.
+    /// - Returns: how often the attacker was disconnected.
     static func run(
         _ name: String, on endpoint: String, of server: String, in locked: Locked, cuts: Int, seconds: Int = 90
     ) async throws -> Int {
@@ -96,8 +96,8 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
         return clients.appending(kind == "replay" ? "replay.py" : "attack.py").string
     }
 
-    /// Does it to an endpoint that listens.
-    /// - Returns: what the attacker says that it did.
+    /// Attacks a listening endpoint.
+    /// - Returns: the attacker's account of what it did.
     func run(on endpoint: String, seconds: Double) async throws -> String {
         guard let port = endpoint.split(separator: ":").last else { throw TestFailure("no port in \(endpoint)") }
         return try await Tool.output(
@@ -106,8 +106,9 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
 
     /// Listens with a hostile socket as long as a closure runs.
     /// - Parameters:
-    ///   - seconds: how long it attacks.
-    ///   - body: is given where it listens, and what lets it begin and waits for its end, any number of times.
+    ///   - seconds: the duration of one attack.
+    ///   - body: receives the endpoint, and a closure that starts an attack and waits for its end; it can be called any number of
+    ///     times.
     static func listening(
         _ attack: Attack, seconds: Double,
         _ body: (String, @escaping @Sendable () async throws -> String) async throws -> Void

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A session that was stopped while its publisher did not answer is filled from the publisher later: with the real programs.
+/// A session that was stopped while its publisher did not answer is filled from the publisher later, with the real programs.
 @Suite(.timeLimit(.minutes(3)))
 struct BusFillTests {
     private static let noise = [
@@ -21,7 +21,7 @@ struct BusFillTests {
         }
     }
 
-    /// What the publisher has of its run, from a number on.
+    /// The samples that the publisher keeps of a run, from a number on.
     private func samples(of epoch: String, from first: Int, _ cutoff: Cutoff) async throws -> [[Double]] {
         var rows: [[Double]] = []
         while true {
@@ -45,7 +45,7 @@ struct BusFillTests {
                     try await cutoff.more(200, in: "walk")
                     try await cutoff.kill(recorder)
                 }
-                // No recorder runs while these are sampled.
+                // These are sampled while no recorder runs.
                 let before = try await description().nextSequence
                 try await eventually("samples without a recorder") {
                     try await description().nextSequence > before + 300
@@ -78,7 +78,7 @@ struct BusFillTests {
                     ["fill", result.directory, "--from", cutoff.recorderEndpoint.reply], in: data)
                 #expect(unanswered.end == .exited(1), "\(unanswered)")
                 #expect(
-                    unanswered.output.contains("no answer came from \(cutoff.recorderEndpoint.reply)"), "\(unanswered)")
+                    unanswered.output.contains("\(cutoff.recorderEndpoint.reply) did not answer"), "\(unanswered)")
                 let dry = try await run(["fill"] + options + ["--dry-run"], in: data)
                 #expect(dry.end == .exited(0) && dry.output.contains("would fill"), "\(dry)")
                 let filled = try await run(["fill"] + options, in: data)
@@ -105,7 +105,7 @@ struct BusFillTests {
                 #expect(rows.count > span.next - span.from + 300 && rows.count < truth.count)
                 let fields = try #require(truth.first?.count) - 1
                 #expect(rows.map { Array($0.suffix(fields)) } == truth.prefix(rows.count).map { Array($0.dropFirst()) })
-                // Up to the session's end, and no further.
+                // Up to the session's end and no further.
                 let clock = try await description().clock
                 let dates = truth[(rows.count - 1)...rows.count].map { row in
                     clock.date.adding(Int64((row[0] - clock.uptime) * 1e9)).seconds(since: result.report.endDate)

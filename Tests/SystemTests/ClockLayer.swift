@@ -1,10 +1,10 @@
 import SystemPackage
 import TestSupport
 
-/// Programs whose date is wrong: see Tests/ClockLayer.
+/// Programs on machines with a wrong date: see Tests/ClockLayer.
 enum ClockLayer {
-    /// What starts a program whose wall clock is ahead: put it before the program and its arguments.
-    /// - Parameter seconds: how far; negative for one that is behind.
+    /// The prefix of a command whose wall clock is to be ahead.
+    /// - Parameter seconds: how far ahead; negative for a clock that is behind.
     static func ahead(by seconds: Int) throws -> [String] {
         [
             "env", "LD_PRELOAD=\(try ProductsDirectory.build.appending("libClockLayer.so"))",

@@ -6,22 +6,22 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The console beside real programs, over real connections.
+/// The console with real programs, over real connections.
 @Suite(.timeLimit(.minutes(2)))
 struct ConsoleTests {
-    /// A console, and how it is asked.
+    /// A running console.
     struct Console: Sendable {
         let program: ProgramUnderTest
         let port: UInt16
-        /// What its link has; empty if it asks for none.
+        /// The token in the console's link; empty if it requires none.
         let token: String
 
-        /// Starts one, and ends it with the body.
+        /// Starts a console, and ends it with the body.
         static func run<Result: Sendable>(
             _ arguments: [String] = [], besides rig: Rig? = nil, _ body: (Console) async throws -> Result
         ) async throws -> Result {
             var places = ["--listen", "0", "--reply", "tcp://127.0.0.1:*"]
-            // Nobody is there: what the machine has at the usual ports is not ours.
+            // Endpoints without a program: those at the default ports of this machine are not part of the test.
             for name in ["step-counter", "log-manager", "archiver"] {
                 places += ["--\(name)", "ipc:///nowhere/\(name)", "--\(name)-events", "ipc:///nowhere/\(name)-events"]
             }
@@ -42,28 +42,28 @@ struct ConsoleTests {
             }
         }
 
-        /// What is answered to a request, header and body.
+        /// The answer to a request, header and body.
         func answer(
             _ method: String = "GET", _ path: String, _ headers: [String: String] = [:], body: String? = nil
         ) async throws -> String {
             try #require(try await WebClient.answer(request(method, path, headers, body: body), port: port))
         }
 
-        /// A page that sees events.
+        /// A page that receives events.
         func viewer(_ query: String = "") async throws -> WebClient {
             let client = try WebClient(port: port)
             try await client.send(request("GET", "/api/events\(query)", [:], body: nil))
             return client
         }
 
-        /// A request as a browser would send it that has the link, but for these headers.
+        /// A request as sent by a browser that has the link, except for the given headers.
         func request(
             _ method: String, _ path: String, _ headers: [String: String], body: String?, version: String = "1.0"
         ) -> String {
             var all = ["Host": "127.0.0.1:\(port)", "X-Holdfast": "1", "Cookie": "holdfast-\(port)=\(token)"]
             if method == "POST" { all["Content-Length"] = "\(body?.utf8.count ?? 0)" }
             all.merge(headers) { $1 }
-            // HTTP/1.0 has no chunks, so that texts come in one piece.
+            // HTTP/1.0 has no chunks, so texts arrive in one piece.
             let lines = ["\(method) \(path) HTTP/\(version)"] + all.map { "\($0.key): \($0.value)" }
             return lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
         }
@@ -103,7 +103,7 @@ struct ConsoleTests {
         }
     }
 
-    /// A publisher with many streams, so that a page that does not read has soon missed a megabyte.
+    /// A publisher with many streams, so that a page that does not read soon misses a megabyte.
     @Test func aSlowPageSlowsNobodyAndIsToldWhatItMissed() async throws {
         let streams = (0..<60).map { number in
             #"{"device":"d","stream":"s\#(number)","signal":"sine:amplitude=1,angularFrequency=2","rate":240,"batch":24}"#
@@ -115,7 +115,7 @@ struct ConsoleTests {
             try await Console.run(besides: rig) { console in
                 let slow = try await console.viewer()
                 let quick = try await console.viewer("?streams=d/s0")
-                // Until much more was sent than the kernel and the console keep for one.
+                // Until much more was sent than the kernel and the console buffer for one page.
                 let text = try await quick.text("ten seconds of samples") { text in
                     text.matches(of: #/"first":(\d+)/#).contains { Int($0.output.1).map { $0 > 2_400 } ?? false }
                 }
@@ -129,7 +129,7 @@ struct ConsoleTests {
     }
 
     @Test func missingSamplesAreToldAndComeLater() async throws {
-        // As in GapTests: a second without a reader is more than the sockets hold.
+        // As in GapTests: a second without a reader exceeds the capacity of the sockets.
         let flood = [
             "--signal", "sine:amplitude=1,angularFrequency=2", "--rate", "100000", "--batch", "100", "--packed",
             "--device",
@@ -146,7 +146,8 @@ struct ConsoleTests {
                     let stream = try await rig.streams.send(StreamsList(), timeout: .seconds(60)).streams.first
                     return (stream?.nextSequence ?? 0) > target
                 }
-                // A slow machine would fall behind again and again, and nothing would be recovered for good.
+                // The stream is stopped, because on a slow machine the console would fall behind repeatedly and never recover
+                // everything.
                 _ = try await rig.streams.send(StreamsStop(stream: #require(state).name), timeout: .seconds(60))
                 try console.program.send(.resume)
                 _ = try await viewer.text("a gap, and its end", after: text) {
@@ -166,7 +167,7 @@ struct ConsoleTests {
                 try console.program.send(.kill)
                 _ = try await console.program.end()
             }
-            // Another one shows it at once.
+            // Another console shows the session at once.
             try await Console.run(besides: rig) { console in
                 let viewer = try await console.viewer()
                 _ = try await viewer.text("the session") {
@@ -178,9 +179,9 @@ struct ConsoleTests {
         }
     }
 
-    // MARK: What was recorded
+    // MARK: Recorded sessions
 
-    /// A recorded session of some seconds with a step and an annotation that would be code if a page took it for that.
+    /// A recorded session of some seconds whose step and annotation would run as code if a page did not escape them.
     private static func withSession(
         consoleOptions: [String] = [], _ body: @escaping @Sendable (Rig, Console, RecordingResult) async throws -> Void
     ) async throws {
@@ -201,7 +202,7 @@ struct ConsoleTests {
         }
     }
 
-    /// The body of an answer as JSON.
+    /// Decodes the JSON body of an answer.
     private static func json<Value: Decodable>(_ answer: String, as type: Value.Type) throws -> Value {
         #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer.prefix(300))")
         let header = try #require(answer.firstRange(of: "\r\n\r\n"))
@@ -254,7 +255,7 @@ struct ConsoleTests {
             let csv = try await console.answer("GET", "\(path)?format=csv&stream=left-wrist/gyro")
             #expect(csv.hasPrefix("HTTP/1.1 200 ") && csv.hasSuffix("\r\n\r\n" + table))
             #expect(csv.contains("Content-Disposition: attachment; filename=\"s1_left-wrist_gyro.csv\""))
-            // Both begin with letters that no other format has.
+            // Both formats begin with letters that no other format has.
             for (format, magic) in [("mcap", "MCAP0"), ("xdf", "XDF:")] {
                 let client = try WebClient(port: console.port)
                 try await client.send(console.request("GET", "\(path)?format=\(format)", [:], body: nil))
@@ -272,7 +273,7 @@ struct ConsoleTests {
                 let answer = try await console.answer("GET", path + query)
                 #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(query): \(answer)")
             }
-            // A file that was changed is not passed on as what was recorded.
+            // A file that was changed is not passed off as the recorded one.
             let file = FilePath(result.directory).appending(try #require(result.logs.first?.files.first))
             let open = try FileDescriptor.open(file, .writeOnly)
             _ = try open.closeAfter { try open.writeAll("x".utf8) }
@@ -299,7 +300,7 @@ struct ConsoleTests {
                     "GET", "/api/sessions/s1/overview?stream=left-wrist/gyro&from=\(start)&to=\(start + 1)"),
                 as: Plot.self)
             #expect(part.times.allSatisfy { start - 0.1...start + 1 ~= $0 })
-            // What its publisher still keeps is the same signal.
+            // What the publisher still keeps is the same signal.
             let history = try await eventualValue("the stream's description, and its past") {
                 let answer = try await console.answer("GET", "/api/history?device=left-wrist&stream=gyro&columns=100")
                 return answer.hasPrefix("HTTP/1.1 404 ") ? nil : try Self.json(answer, as: Plot.self)
@@ -346,7 +347,7 @@ struct ConsoleTests {
             #expect(
                 !page.contains("<script") && !page.contains("<b>") && !page.contains("src=") && !page.contains("http"))
             #expect(page.contains("Whole: every sample") && page.contains("<svg"))
-            // Nobody is to take a made signal for a person's.
+            // A simulated signal must not be mistaken for a person's.
             #expect(page.contains("<td>simulated</td>"))
             let sums = try String(
                 contentsOfFile: FilePath(result.directory).appending("SHA256SUMS").string, encoding: .utf8)
@@ -354,12 +355,12 @@ struct ConsoleTests {
             let answer = try await console.answer("GET", "/api/sessions/s1/report")
             #expect(answer.hasSuffix("\r\n\r\n" + page))
             #expect(answer.contains("Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; sandbox"))
-            // It still is what was recorded.
+            // The session is still what was recorded.
             _ = try await Tool.output(of: recorder, ["verify", result.directory])
         }
     }
 
-    // MARK: Who may
+    // MARK: Permissions
 
     private static let routes = [
         "/", "/api/state", "/api/events", "/api/call/recording.list", "/api/history?device=a&stream=b", "/api/sessions",
@@ -406,7 +407,7 @@ struct ConsoleTests {
         }
     }
 
-    /// What changes something, in whichever program.
+    /// Requests that change something, in every program.
     private static let changes = [
         ("recording.start", #"{"session":"no","streams":["left-wrist/"]}"#),
         ("recording.moveTo", #"{"session":"no","step":"x"}"#), ("recording.pause", #"{"session":"no"}"#),
@@ -433,7 +434,7 @@ struct ConsoleTests {
         }
     }
 
-    /// Other machines reach it over TLS alone, with a link for each role, and both are the same after a start.
+    /// Other machines reach the console only over TLS. Each role has its own link, and both links survive a restart.
     @Test func overTLSEachLinkHasItsRole() async throws {
         try await Rig.run(publishing: Self.sine) { rig in
             let identity = rig.directory.appending("identity")
@@ -477,7 +478,8 @@ struct ConsoleTests {
         }
     }
 
-    /// What some requests are answered: one for the page, one that asks, one that changes something, and one that removes.
+    /// The statuses of the answers to four requests: for the page, one that reads, one that changes something, and one that
+    /// removes.
     private static func statuses(
         _ token: String, _ name: String, _ port: UInt16, _ identity: FilePath
     ) async throws -> [Int] {
@@ -509,7 +511,7 @@ struct ConsoleTests {
             let answer = try await ProgramUnderTest.run(
                 "console", arguments: options + ["--reply", "tcp://127.0.0.1:*"]
             ) { program in (try await program.end(), program.standardError) }
-            #expect(answer.0 == .exited(78) && answer.1.contains("give --identity a directory"), "\(answer)")
+            #expect(answer.0 == .exited(78) && answer.1.contains("pass --identity DIR"), "\(answer)")
         }
     }
 
@@ -524,7 +526,7 @@ struct ConsoleTests {
                 else { throw TestFailure("\(system)") }
                 #expect(
                     programs.count == 5 && programs[1]["health"]?["status"] != nil && programs[4]["health"] == .null)
-                // On one machine clocks are the same; those that do not answer are not listed.
+                // Programs on one machine share a clock; programs that do not answer are not listed.
                 #expect(clocks.compactMap { $0["program"] } == [.string("sensor-publisher"), .string("recorder")])
                 for clock in clocks {
                     guard case .number(let offset)? = clock["offsetSeconds"],
@@ -550,7 +552,7 @@ struct ConsoleTests {
             var slow: [WebClient] = []
             for route in Self.routes {
                 let client = try WebClient(port: console.port)
-                // Its body never comes.
+                // The body of this request never arrives.
                 try await client.send("POST \(route) HTTP/1.1\r\n\(head)Content-Length: 9\r\n\r\n{")
                 slow.append(client)
                 for (header, status) in [
@@ -560,7 +562,7 @@ struct ConsoleTests {
                 ] {
                     let answer = try await WebClient.answer(
                         "POST \(route) HTTP/1.1\r\n\(head)\(header)\r\n", port: console.port)
-                    // What makes no sense may end without an answer.
+                    // A malformed request may end without an answer.
                     #expect(
                         answer?.hasPrefix("HTTP/1.1 \(status) ") == true
                             || status == 400 && answer?.contains(" 200 ") == false,

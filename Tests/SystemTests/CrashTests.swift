@@ -5,15 +5,15 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a recorder promises when it is killed: the session continues, and each sample is there once, in order.
+/// The recorder's promise when it is killed: the session continues, and each sample is there once, in order.
 ///
-/// The crash laboratory does the same at random instants, many times; these are the cases with a name.
+/// The crash laboratory does the same at random instants, many times; these are the named cases.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct CrashTests {
-    /// The publisher's options: a second of noise is as good as another, since each sample differs.
+    /// The publisher's options. Noise, because each sample is then different.
     private static let noise = ["--signal", "noise:seed=1", "--rate", "500", "--batch", "5", "--device", "phone"]
 
-    /// Each sample of a stream once and in order: on the publisher's grid, with nothing between them missing.
+    /// Expects each sample of a stream once and in order: on the publisher's grid, without missing ones in between.
     private static func expectWhole(_ samples: [LogItem], rate: Double) {
         let steps = zip(samples, samples.dropFirst()).map { ($1.uptime - $0.uptime) * rate }
         #expect(steps.allSatisfy { abs($0 - 1) < 1e-3 }, "\(steps.filter { abs($0 - 1) >= 1e-3 })")
@@ -32,7 +32,7 @@ struct CrashTests {
                     try await cutoff.more(200, in: "walk")
                     try await cutoff.kill(recorder)
                 }
-                // Twice in a row, the second time as soon as it is there.
+                // Twice in a row, the second time as soon as the recorder is ready.
                 try await cutoff.recorder { try await cutoff.kill($0) }
                 try await cutoff.recorder { recorder in
                     try await cutoff.more(200, in: "walk")
@@ -43,7 +43,7 @@ struct CrashTests {
                     #expect(stream.recovered > 0)
                     #expect((1...2).contains(result.report.restarts?.count ?? 0))
                     let clock = try #require(result.report.clocks?.first)
-                    // At the end at least: the first second may end by a kill.
+                    // One comparison at the end at least: a kill may end the first second.
                     #expect(clock.comparisons >= 1)
                     #expect(abs(clock.last) <= clock.uncertainty + 1e-3)
                     let log = try #require(result.logs.first)
@@ -63,7 +63,7 @@ struct CrashTests {
         }
     }
 
-    /// What an upgrade of the package and a reboot do.
+    /// The same happens in an upgrade of the package and in a reboot.
     @Test func aRecorderThatIsToldToStopMayLeaveItsSessionToTheNext() async throws {
         try await Cutoff.run { cutoff in
             try await cutoff.publisher(Self.noise) { _ in
@@ -94,7 +94,7 @@ struct CrashTests {
                     try await cutoff.more(100, in: "walk")
                     _ = try await cutoff.ask(RecordingMoveTo(session: "walk", step: "back"))
                     _ = try await cutoff.ask(RecordingPause(session: "walk"))
-                    // Some are left out before the kill, and some are taken after the pause.
+                    // Some samples are left out before the kill, and some are recorded after the pause.
                     let paused = try await cutoff.published()
                     try await eventually("samples in the pause") { try await cutoff.published() > paused + 100 }
                     _ = try await cutoff.ask(RecordingResume(session: "walk"))
@@ -121,7 +121,7 @@ struct CrashTests {
                     #expect(samples.map(\.uptime) == samples.map(\.uptime).sorted())
                     #expect(Set(samples.map(\.stepPath)) == ["Walk/out", "Walk/back"])
                     let pauses = records.filter { $0.marker == "pause" || $0.marker == "resume" }.map(\.marker)
-                    // After a restart in a pause the log says so again: the marker may have been torn.
+                    // After a restart during a pause the log repeats the marker, because the first may have been torn.
                     #expect(pauses == ["pause", "resume", "pause", "pause", "resume"])
                 }
             }
@@ -236,7 +236,7 @@ struct CrashTests {
                     try await cutoff.more(200, in: "walk")
                     try await cutoff.kill(recorder)
                 }
-                // It goes on without a recorder, and takes what it has with it.
+                // The publisher continues without a recorder, and its samples are lost with it.
                 try await cutoff.kill(publisher)
             }
             try await cutoff.publisher(Self.noise) { _ in
@@ -263,7 +263,7 @@ struct CrashTests {
                 try await cutoff.recorder { recorder in
                     try await cutoff.start(RecordingStart(session: "walk", streams: ["phone/"]))
                     try await cutoff.more(200, in: "walk")
-                    // The publisher hangs, so the stop has to wait for it.
+                    // The publisher hangs, so the stop must wait for it.
                     try publisher.send(.stop)
                     let stop = Task { try await cutoff.stop("walk", with: cutoff.otherRequests()) }
                     try await eventually("the stop") {
@@ -272,7 +272,7 @@ struct CrashTests {
                     try await cutoff.kill(recorder)
                     try publisher.send(.resume)
                     try await cutoff.recorder { _ in
-                        // The question was asked again by itself.
+                        // The client repeated the request by itself.
                         let result = try await stop.value
                         #expect(result.status == "finished")
                         #expect(result.report.isWhole, "\(result.report)")
@@ -321,17 +321,16 @@ struct CrashTests {
 }
 
 extension Cutoff {
-    /// Asks the recorder.
+    /// Sends a request to the recorder.
     func ask<Params: Request>(_ request: Params) async throws -> Params.Reply {
         try await recordings.send(request, timeout: .seconds(60))
     }
 
-    /// The status of a session.
     func status(_ session: String) async throws -> String {
         try await recordings.send(RecordingStatus(session: session), timeout: .seconds(60)).status
     }
 
-    /// How many samples the first stream has published.
+    /// The number of samples that the first stream has published.
     func published() async throws -> Int {
         try await streams.send(StreamsList(), timeout: .seconds(60)).streams.first?.nextSequence ?? 0
     }

@@ -2,12 +2,12 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Sees the name of every file that is made in a directory, also of those that are gone again (inotify(7)).
+/// Notes the name of every file that is created in a directory, even if the file was removed since (inotify(7)).
 final class CreatedFiles: Sendable {
     private let descriptor: FileDescriptor
     private let seen = Mutex<[String]>([])
 
-    /// Looks from now on.
+    /// Watches from now on.
     init(in directory: FilePath) throws {
         descriptor = FileDescriptor(rawValue: inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)))
         guard inotify_add_watch(descriptor.rawValue, directory.string, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else {
@@ -19,7 +19,7 @@ final class CreatedFiles: Sendable {
         try? descriptor.close()
     }
 
-    /// The names so far, in order; once for each time.
+    /// The names so far, in order; a name is repeated for each time it was created.
     func names() throws -> [String] {
         try seen.withLock { names in
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -35,7 +35,8 @@ final class CreatedFiles: Sendable {
         }
     }
 
-    /// An event is four numbers of four bytes, the last one the length of the name behind it, which zeros fill up.
+    /// An event consists of four numbers of four bytes, the last of which is the length of the name that follows, padded with
+    /// zeros.
     private static func append(_ events: ArraySlice<UInt8>, to names: inout [String]) {
         var rest = events
         while rest.count >= MemoryLayout<inotify_event>.size {

@@ -6,20 +6,19 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// One publisher and one recorder after the other, all on the same sockets and in the same directory: what a machine sees
-/// whose recorder is killed and started again.
+/// One publisher and successive recorders, on the same sockets and in the same directory, like a machine whose recorder is killed
+/// and restarted.
 struct Cutoff: Sendable {
     let directory: FilePath
     let recorderEndpoint: ProgramReady
     let publisherEndpoint: ProgramReady
-    /// Asks the publisher.
+    /// Sends requests to the publisher.
     let streams: RequestClient
-    /// Asks whichever recorder runs.
+    /// Sends requests to whichever recorder runs.
     let recordings: RequestClient
     let context: Context
     let thread: SocketThread
 
-    /// Finds free sockets for both programs.
     static func run(_ body: @Sendable (Cutoff) async throws -> Void) async throws {
         try await withTemporaryDirectory { directory in
             let context = try Context()
@@ -35,12 +34,11 @@ struct Cutoff: Sendable {
         }
     }
 
-    /// Where a program can listen: ports that nobody else gets between two runs.
+    /// Endpoints for a program: ports that no other process gets between two runs.
     private static func freeSockets(of program: String) throws -> ProgramReady {
         ProgramReady(ready: program, publish: try FreePort.endpoint(), reply: try FreePort.endpoint())
     }
 
-    /// Runs the publisher.
     func publisher<Result: Sendable>(
         _ arguments: [String], _ body: (ProgramUnderTest) async throws -> Result
     ) async throws -> Result {
@@ -54,7 +52,6 @@ struct Cutoff: Sendable {
         }
     }
 
-    /// Runs a recorder.
     func recorder<Result: Sendable>(
         _ arguments: [String] = [], _ body: (ProgramUnderTest) async throws -> Result
     ) async throws -> Result {
@@ -70,19 +67,18 @@ struct Cutoff: Sendable {
         }
     }
 
-    /// Kills a recorder: nothing more is done by it.
+    /// Kills a recorder, and waits for its end.
     func kill(_ program: ProgramUnderTest) async throws {
         try program.send(.kill)
         #expect(try await program.end() == .killed(by: 9))
     }
 
-    /// Starts a session.
     func start(_ request: RecordingStart) async throws {
         let reply = try await recordings.send(request, timeout: .seconds(60))
         #expect(reply.status == "running")
     }
 
-    /// Waits until a session has so many more samples than it has now, in each of its logs.
+    /// Waits until each log of a session has `count` more samples than now.
     func more(_ count: Int, in session: String) async throws {
         let before = try await samples(of: session)
         try await eventually("\(count) more samples") {
@@ -96,17 +92,16 @@ struct Cutoff: Sendable {
         return Dictionary(uniqueKeysWithValues: logs.map { ($0.name, $0.samples) })
     }
 
-    /// Ends a session.
     func stop(_ session: String, with client: RequestClient? = nil) async throws -> RecordingResult {
         try await (client ?? recordings).send(RecordingStop(session: session), timeout: .seconds(60))
     }
 
-    /// Asks the recorder beside `recordings`, since one socket takes one request at a time.
+    /// Another client of the recorder, because one socket takes one request at a time.
     func otherRequests() throws -> RequestClient {
         try RequestClient(context: context, thread: thread, endpoint: recorderEndpoint.reply)
     }
 
-    /// The records of a log, over all its files.
+    /// The records of a log, from all its files.
     func records(of log: RecordingResult.Log, in result: RecordingResult) throws -> [LogItem] {
         try log.files.flatMap { try LogItem.read(FilePath(result.directory).appending($0)) }
     }

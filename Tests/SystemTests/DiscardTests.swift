@@ -6,22 +6,22 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A person's data are gone from the whole data directory once the session is discarded: all programs, the real ones.
+/// Discarding a session removes a person's data from the whole data directory, with all real programs.
 @Suite(.timeLimit(.minutes(3)))
 struct DiscardTests {
     private static let person = "alice-liddell"
 
-    /// Files under a directory that have a word in their path or their bytes.
+    /// The files under a directory whose path or contents include a word.
     private static func search(_ word: String, in data: FilePath) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: data.string).filter { path in
             if path.contains(word) { return true }
-            // One that goes meanwhile has nothing.
+            // A file that disappears meanwhile has no contents.
             guard let bytes = FileManager.default.contents(atPath: data.appending(path).string) else { return false }
             return bytes.firstRange(of: Array(word.utf8)) != nil
         }
     }
 
-    /// Programs beside a recorder, on its data directory.
+    /// Runs an archiver and a log-manager on a recorder's data directory.
     private static func withOthers(
         of rig: Rig, receiver: FilePath, _ body: (_ archiver: RequestClient, LogKeeper) async throws -> Void
     ) async throws {
@@ -69,7 +69,7 @@ struct DiscardTests {
             let receiver = rig.directory.appending("receiver")
             try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
             try await Self.withOthers(of: rig, receiver: receiver) { archiver, keeper in
-                // Another session goes on, and needs the write-ahead log that has this one's samples.
+                // Another session continues, and needs the part of the write-ahead log that has this one's samples.
                 try await rig.start(RecordingStart(session: "other", streams: ["phone/"]))
                 try await Self.record(Self.person, with: rig)
                 try await eventually("the receipt and its marks") {
@@ -95,7 +95,7 @@ struct DiscardTests {
     }
 
     @Test func programsThatWereAwayRemoveTheirPartWhenTheyStart() async throws {
-        // The device's name is the person's too, and so are those of its logs.
+        // The device, and so its logs, have the person's name too.
         let signal = ["--signal", "sine", "--device", "\(Self.person)-wrist", "--stream", "gyro", "--rate", "500"]
         try await Rig.run(publishing: signal, dataIn: "data") { rig in
             let data = rig.directory.appending("data")
@@ -108,7 +108,7 @@ struct DiscardTests {
                         .contains { $0.session == Self.person && $0.state == .marked }
                 }
             }
-            // By the command, as people do.
+            // With the command, as people use it.
             let end = try await ProgramUnderTest.run(
                 "recorder",
                 arguments: ["discard", Self.person, "--reply", rig.recorderReady.reply], in: rig.directory
@@ -151,7 +151,7 @@ struct DiscardTests {
                 _ = try await rig.recordings.send(
                     RecordingDiscard(session: Self.person, force: true), timeout: .seconds(60))
                 try await eventually("its steps are gone") { try await count(begin, end) == 0 }
-                // Those that are made after it are counted on.
+                // Later steps are still counted.
                 try await eventually("steps after it") { try await count(end, .now) > 0 }
             }
         }
@@ -175,7 +175,7 @@ struct DiscardTests {
         }
     }
 
-    /// The moments come from the machine: what must hold holds at each.
+    /// The moments of the kills depend on the machine: the test must hold at any of them.
     @Test func aRecorderThatIsKilledWhileItDiscardsFinishesAtItsNextStart() async throws {
         try await Rig.run(publishing: Self.signal, dataIn: "data") { rig in
             let data = rig.directory.appending("data")

@@ -3,14 +3,14 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A page of the documentation, as a test reads it.
+/// A page of the documentation as tests read it.
 struct DocumentationPage: Sendable, CustomTestStringConvertible {
     /// A fenced block.
     struct Block: Sendable {
-        /// What the fence says: `sh`, `json`.
+        /// The language of the fence: `sh`, `json`.
         let kind: String
         let text: String
-        /// The fence's line, from 1.
+        /// The line number of the fence, from 1.
         let line: Int
     }
 
@@ -20,7 +20,7 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
     ]
 
     let path: FilePath
-    /// Its path from the project's directory.
+    /// The path relative to the project's directory.
     let name: String
     let text: String
 
@@ -59,12 +59,12 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
         return blocks
     }
 
-    /// Its shell blocks, but those of make and docker, and those that change the machine.
+    /// The page's shell blocks, except those that call make or docker, or change the machine.
     var commands: String {
         blocks.filter { block in
             block.kind == "sh" && !["make ", "docker ", "sudo "].contains { block.text.hasPrefix($0) }
         }
-        // Others' readers of exports, which not every machine can get.
+        // Third-party readers of exports are not available on every machine.
         .filter { Readers.areInstalled || !$0.text.contains("<<'PYTHON'") && !$0.text.contains("bids-validator") }
         .map(\.text).joined()
     }
@@ -78,12 +78,12 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
         }.joined(separator: "\n")
     }
 
-    /// What stands between backticks.
+    /// The texts between backticks.
     var inlineCode: String { prose.matches(of: #/`([^`\n]+)`/#).map(\.output.1).joined(separator: "\n") }
 
     var links: [String] { prose.matches(of: #/\]\(([^)\s]+)\)/#).map { String($0.output.1) } }
 
-    /// The anchors of its headings, as GitHub makes them.
+    /// The anchors of the page's headings, as GitHub generates them.
     var anchors: Set<String> {
         let headings = prose.matches(of: #/(?m)^#+ (.+)$/#).map(\.output.1)
         return Set(

@@ -5,12 +5,12 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// README.md and docs/: what they show runs, what they link to exists.
+/// Checks that the commands in README.md and docs/ run, and that their links lead somewhere.
 @Suite(.timeLimit(.minutes(5)))
 struct DocumentationTests {
     private static let pages = (try? DocumentationPage.all()) ?? []
 
-    /// Those with commands, but for one whose servers may not have been downloaded.
+    /// The pages with commands, except one whose servers may not have been downloaded.
     private static let runnable = pages.filter {
         !$0.commands.isEmpty && ($0.name != "docs/relay.md" || Tool.exists("nats-server"))
     }
@@ -49,7 +49,7 @@ struct DocumentationTests {
         }
     }
 
-    /// Each name of an ancestor has its place here, and a test that exists or a reason.
+    /// Each test name of an ancestor is listed here, with an existing test or a reason.
     @Test func everyTestOfAnAncestorExists() throws {
         let page = try #require(Self.pages.first { $0.name == "docs/ancestors.md" })
         let tests = page.text.matches(of: #/\[`(\w+)`\]\((\S+\.swift)\)/#)
@@ -66,7 +66,7 @@ struct DocumentationTests {
         }
     }
 
-    /// So that every block is judged by one of the tests here, or is output.
+    /// This way, every block is either checked by one of the tests here, or output.
     @Test(arguments: pages)
     func everyBlockSaysWhatItIs(on page: DocumentationPage) {
         for block in page.blocks {
@@ -84,7 +84,7 @@ struct DocumentationTests {
         }
     }
 
-    /// What runs for long, or outside this machine, is tested as a target of make.
+    /// Commands that run for long, or outside this machine, are tested as targets of make.
     @Test(arguments: pages)
     func everyTargetOfMakeExists(on page: DocumentationPage) throws {
         let makefile = try String(
@@ -94,9 +94,9 @@ struct DocumentationTests {
         for target in named { #expect(targets.contains(target), "\(page.name): make \(target)") }
     }
 
-    /// Options in the text are options of a program.
+    /// Options mentioned in the text must be options of a program.
     @Test func everyOptionExists() async throws {
-        // Those of Docker and curl.
+        // Options of Docker and curl.
         var known: Set = ["--scale", "--cacert"]
         for program in DocumentationPage.programs {
             let help = try await Self.help(of: program)
@@ -113,8 +113,8 @@ struct DocumentationTests {
         }
     }
 
-    /// A page's commands, one after the other as a reader would type them, in a network of their own: they have the ports
-    /// that programs have by default.
+    /// Runs a page's commands in sequence, as a reader would type them, in a network namespace of their own, so that the programs
+    /// can use their default ports.
     @Test(.enabled("\(Network.need)") { await Network.isPossible() }, arguments: runnable)
     func everyCommandRuns(on page: DocumentationPage) async throws {
         let programs = try ProductsDirectory.executable("recorder").removingLastComponent()

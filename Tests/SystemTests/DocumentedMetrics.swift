@@ -3,7 +3,6 @@ import SystemPackage
 
 /// The tables of docs/metrics.md.
 enum DocumentedMetrics {
-    /// A row.
     struct Row: Hashable {
         let name: String
         let type: String
@@ -30,7 +29,7 @@ enum DocumentedMetrics {
         return rows
     }
 
-    /// The unit that a family's name says by Prometheus' conventions.
+    /// The unit in a family's name, by Prometheus' conventions.
     static func unit(of name: String) -> String {
         let words = name.split(separator: "_").filter { $0 != "total" }
         return ["seconds", "bytes", "hertz"].first { words.contains(Substring($0)) } ?? ""

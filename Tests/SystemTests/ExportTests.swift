@@ -5,10 +5,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// `recorder export` of what the real programs recorded, read by the readers that people have.
+/// `recorder export` of sessions recorded by the real programs, read by common third-party readers.
 @Suite(.timeLimit(.minutes(5)))
 struct ExportTests {
-    /// What Tests/ExportTests/Readers/read.py compares with.
+    /// The values with which Tests/ExportTests/Readers/read.py compares.
     private struct Expected: Codable {
         struct Stream: Codable {
             var fields = ["x", "y", "z"]
@@ -49,7 +49,7 @@ struct ExportTests {
             _ = try await rig.recordings.send(RecordingResume(session: "walk"), timeout: .seconds(60))
             try await Self.samples(200, in: rig)
 
-            // While it runs, up to now.
+            // An export of the running session has its samples so far.
             let running = try await Self.export(directory, to: rig.directory.appending("running"), "csv")
             #expect(running.end == .exited(0), "\(running)")
             let soFar = try Self.rows(rig.directory.appending("running/walk/phone_accelerometer.csv"))
@@ -62,7 +62,7 @@ struct ExportTests {
             #expect(log.files.count > 2)
             #expect(try await Self.recorder("verify", directory.string).end == .exited(0))
 
-            // A copy is exported as the session itself, to the same bytes.
+            // A copy is exported to the same bytes as the session itself.
             let copy = rig.directory.appending("copy")
             try FileManager.default.copyItem(atPath: directory.string, toPath: copy.string)
             let out = rig.directory.appending("out")
@@ -128,7 +128,7 @@ struct ExportTests {
 
     private struct Report: Decodable { var startDate: WallTime }
 
-    /// Waits until the session has so many samples more.
+    /// Waits until the session has `count` more samples.
     private static func samples(_ count: Int, in rig: Rig) async throws {
         let now = try await rig.recordings.send(RecordingStatus(session: "walk"), timeout: .seconds(60))
         let target = now.logs.reduce(0) { $0 + $1.samples } + count
@@ -171,7 +171,7 @@ struct ExportTests {
 }
 
 extension Rig {
-    /// Waits until the publisher has published so many samples more.
+    /// Waits until the publisher has published `count` more samples.
     fileprivate func publishedMore(_ count: Int) async throws {
         func published() async throws -> Int {
             try await streams.send(StreamsList(), timeout: .seconds(60)).streams.first?.nextSequence ?? 0

@@ -5,15 +5,15 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A phone pushes its samples, messages of it are lost, and the phone's own export fills the gaps: with the real programs.
+/// A phone pushes its samples, some messages are lost, and the phone's own export fills the gaps, with the real programs.
 @Suite(.timeLimit(.minutes(3)))
 struct FillTests {
-    /// Samples of a message, and nanoseconds between two.
+    /// The samples in a message, and the nanoseconds between two samples.
     private static let batch = 25
     private static let interval: Int64 = 20_000_000
     private static let platformStreams = ["accelerometer", "gravity", "gyroscope", "userAcceleration"]
 
-    /// What an iPhone measures: no total acceleration.
+    /// The sensors of an iPhone, which has no total acceleration.
     private struct Phone {
         /// Nanoseconds since 1970.
         let start: Int64
@@ -92,7 +92,7 @@ struct FillTests {
                                 && status.logs.allSatisfy { $0.samples == samples }
                         }
                     }
-                    // The session that counts has all streams from its beginning.
+                    // The session under test has all streams from its beginning.
                     try await eventually("the streams") {
                         try await cutoff.recordings.send(RecordingStatus(session: "before"), timeout: .seconds(60)).logs
                             .count == Self.platformStreams.count
@@ -146,7 +146,7 @@ struct FillTests {
                         : phone.values(sensor, index)
                 }
                 #expect(rows.map { Array($0.suffix(3)) } == truth, "\(stream)")
-                // As far from each other as the phone said, to the nanosecond.
+                // The intervals are the phone's, to the nanosecond.
                 let times = try #require(rows.first?.first)
                 for (row, index) in zip(rows, numbers) {
                     let expected = Double(phone.time(index) - phone.time(numbers.lowerBound)) / 1e9

@@ -16,17 +16,16 @@ struct FivePrograms {
     private let context: Context
     private let thread: SocketThread
 
-    /// Asks the program of this index.
+    /// Sends a request to the program at an index of `names`.
     func ask<Question: Request>(_ program: Int, _ question: Question) async throws -> Question.Reply {
         try await RequestClient(context: context, thread: thread, endpoint: ready[program].reply)
             .send(question, timeout: .seconds(60))
     }
 
-    /// What each program serves now.
     func metrics() async throws -> [ServedMetrics] { try await ServedMetrics.read(ready.map { $0.metrics ?? "" }) }
 
-    /// Runs all five, each as long as the body does.
-    /// - Parameter options: more of a program's arguments, by its name.
+    /// Runs all five programs as long as the body.
+    /// - Parameter options: further arguments of a program, by its name.
     static func run(options: [String: [String]] = [:], _ body: (FivePrograms) async throws -> Void) async throws {
         try await withTemporaryDirectory { data in
             let streams = """
@@ -40,7 +39,7 @@ struct FivePrograms {
         }
     }
 
-    /// The arguments of a program; those before it are ready.
+    /// The arguments of a program; the programs before it are ready.
     static func arguments(_ program: String, _ ready: [ProgramReady], _ data: FilePath) -> [String] {
         let publisher = ready.first?.publish ?? ""
         let recorder = ready.dropFirst().first?.publish ?? ""

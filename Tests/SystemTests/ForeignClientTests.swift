@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// People with Python, and with the tools that every system has.
+/// Clients in Python, and standard system tools.
 @Suite(.timeLimit(.minutes(5)))
 struct ForeignClientTests {
     private static let folder = FilePath(#filePath).removingLastComponent()
@@ -65,7 +65,7 @@ struct ForeignClientTests {
         let snippet = try Self.snippet(on: page, containing: "socket(zmq.SUB)")
         #expect(snippet.split(separator: "\n").count <= 6)
         try await Rig.run(publishing: Self.sine) { rig in
-            // It runs forever on the default port; here it gets the test's port, and stops after its third line.
+            // The snippet runs forever on the default port; here it gets the test's port and stops after three lines.
             let script = snippet.replacing("tcp://127.0.0.1:5550", with: rig.publisherReady.publish)
                 .replacing("while True:", with: "for _ in range(3):")
             #expect(script != snippet)
@@ -92,7 +92,7 @@ struct ForeignClientTests {
         return try await Python.run(path)
     }
 
-    /// A page's first Python block that has a text.
+    /// A page's first Python block that includes a text.
     private static func snippet(on page: String, containing text: String) throws -> String {
         let page = try DocumentationPage(path: DocumentationPage.root.appending(page), name: page)
         return try #require(page.blocks.first { $0.kind == "python" && $0.text.contains(text) }).text

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Viewers that speak Foxglove's protocol, beside real programs.
+/// Viewers that use Foxglove's protocol, with real programs.
 @Suite(.timeLimit(.minutes(3)), .enabled(if: Python.isInstalled, "there is no python3 on the PATH"))
 struct FoxgloveTests {
     private static let script = DocumentationPage.root.appending("Tests/SystemTests/Clients/view_foxglove.py")
@@ -25,17 +25,17 @@ struct FoxgloveTests {
         var refusal: String?
     }
 
-    /// What a viewer saw.
+    /// The messages that a viewer received.
     private static func view(_ url: String, _ subprotocol: String, _ mode: String) async throws -> Seen {
         let output = try await Python.run(script, arguments: [url, subprotocol, mode])
         return try WireCoding.decode(Seen.self, from: Array(output.utf8))
     }
 
-    /// An accelerometer whose samples are known: (n, -n/2, 1).
+    /// Publishes an accelerometer with known samples: (n, -n/2, 1).
     private static func withKnownStream(
         _ options: [String] = [], _ body: @escaping @Sendable (Rig, ConsoleTests.Console) async throws -> Void
     ) async throws {
-        // It may have to be installed first, and the stream ends.
+        // The interpreter may have to be installed first, while the stream is finite.
         _ = try await Python.interpreter()
         let rows = (0..<6_000).map { "\(Double($0) / 100),\($0),\(-Double($0) / 2),1" }
         try await Rig.run(
@@ -126,7 +126,7 @@ struct FoxgloveTests {
                     #expect(answer.contains("Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n"))
                 }
             }
-            // Another page opens no page of the console's, whatever it says.
+            // A page of another origin cannot open the console's pages, whatever its request says.
             let other = try await console.answer("GET", "/api/state", ["Origin": "https://viewer.example"])
             #expect(other.hasPrefix("HTTP/1.1 403 "))
             let plain = try await console.answer("GET", "/foxglove")

@@ -11,16 +11,16 @@ struct FullDisk {
     let recorder: ProgramUnderTest
     /// The data directory, as this process reaches it while the recorder runs.
     let data: FilePath
-    /// What the recorder says of its sessions.
+    /// The recorder's events.
     let events: Subscriber
-    /// Asks the recorder.
+    /// Sends requests to the recorder.
     let recordings: RequestClient
 
     /// Runs both programs, and ends them with the body.
     /// - Parameters:
     ///   - megabytes: the disk's size.
-    ///   - rate: samples of `phone/` per second, a hundred batches of them.
-    ///   - options: more for the recorder's command line.
+    ///   - rate: samples of `phone/` per second, in a hundred batches.
+    ///   - options: further options of the recorder.
     static func run(
         megabytes: Int, rate: Int, options: [String] = [], _ body: (FullDisk) async throws -> Void
     ) async throws {

@@ -3,10 +3,10 @@ import Glibc
 import SystemPackage
 import TestSupport
 
-/// A recording of a person who walks and stands, made up: an accelerometer at 50 Hz with jittered times, in m/s².
+/// A synthetic recording of a person who walks and stands: an accelerometer at 50 Hz with jittered times, in m/s².
 enum GaitFile {
-    /// Writes it as CSV.
-    /// - Parameter seconds: how long it is. Of each half a minute the last five seconds are standing.
+    /// Writes the recording as CSV.
+    /// - Parameter seconds: its length. The person stands for the last five seconds of each half minute.
     static func write(_ path: FilePath, seconds: Int) throws {
         var random = SplitMix(seed: 1)
         var text = "t,x,y,z\n"
@@ -14,7 +14,7 @@ enum GaitFile {
         for row in 0..<seconds * 50 {
             let time = (Double(row) + .random(in: -0.2...0.2, using: &random)) / 50
             let isWalking = row % 1_500 < 1_250
-            // Two steps a stride, a little faster and slower in turns.
+            // Two steps per stride, at a slowly varying speed.
             phase += isWalking ? (1.8 + 0.1 * sin(time / 7)) / 50 : 0
             let strength = isWalking ? 1.0 : 0
             let up = 2.5 * sin(2 * .pi * phase) + 0.8 * sin(4 * .pi * phase + 1)

@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Batches that libzmq really drops: a recorder that hangs while its publisher continues.
+/// Batches that libzmq really drops: a recorder hangs while its publisher continues.
 ///
 /// Serialized, because each of these keeps a core busy for seconds.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct GapTests {
-    /// A second without a reader is more than small queues hold.
+    /// A second without a reader exceeds the capacity of small queues.
     private static let rate = 10_000
     private static let flood = [
         "--signal", "sine:amplitude=1,angularFrequency=2", "--rate", "\(rate)", "--batch", "10", "--packed", "--device",
@@ -29,7 +29,7 @@ struct GapTests {
             #expect(stream.gaps.isEmpty)
             let uptimes = try LogItem.read(rig.onlyFile(of: result)).filter { $0.marker == nil }.map(\.uptime)
             #expect(uptimes.count == stream.received)
-            // On the grid, each once and in order.
+            // The samples are on the grid, each once and in order.
             let steps = zip(uptimes, uptimes.dropFirst()).map { ($1 - $0) * Double(Self.rate) }
             #expect(steps.allSatisfy { abs($0 - 1) < 1e-3 })
             try rig.recorder.send(.terminate)
@@ -53,14 +53,14 @@ struct GapTests {
             #expect(stream.expected == stream.received + stream.lost)
             #expect(stream.gaps.allSatisfy { $0.reason == .notRetained })
 
-            // In the log, between the samples, in its place.
+            // The gap's marker is in the log between the samples.
             let records = try LogItem.read(rig.onlyFile(of: result))
             let marked = records.filter { $0.marker == "gap" }
             #expect(marked.map(\.from) == stream.gaps.map(\.from))
             #expect(marked.compactMap(\.count).reduce(0, +) == stream.lost)
             let samples = records.filter { $0.marker == nil }
             #expect(samples.count == stream.received)
-            // Between two samples lies what the gaps between them say.
+            // The distance between two samples matches the gaps between them.
             var last: Double?
             var missing = 0
             for record in records {
@@ -71,7 +71,7 @@ struct GapTests {
                 missing = 0
             }
 
-            // In the report on disk, as an event, and in the exit code.
+            // The loss is in the report on disk, in an event, and in the exit code.
             let report = try WireCoding.decode(
                 SessionReport.self, from: Data(contentsOf: URL(filePath: "\(result.directory)/report.json")))
             #expect(report == result.report)
@@ -91,14 +91,14 @@ struct GapTests {
         }
     }
 
-    /// Records, and stops the recorder's process for so long that the queues overflow.
+    /// Records, and suspends the recorder's process until the queues overflow.
     private static func recordAcrossAHang(_ rig: Rig) async throws -> RecordingResult {
         try await rig.start(RecordingStart(session: "hang", streams: ["phone/"]))
-        // On a busy machine the publisher may be slow to say what it has: then its log is opened a little later.
+        // On a busy machine the publisher may describe its stream late: then the log opens a little later.
         try await eventually("the first samples") { try await log(of: rig)?.samples ?? 0 > 1_000 }
         let before = try await published(rig)
         try rig.recorder.send(.stop)
-        // The kernel's buffers for such a socket take half a second's worth.
+        // The kernel's buffers for such a socket hold half a second of samples.
         try await eventually("30,000 samples while the recorder hangs", within: .seconds(60)) {
             try await published(rig) > before + 30_000
         }

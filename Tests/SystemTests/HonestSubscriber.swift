@@ -5,20 +5,19 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Somebody who listens to a program, and notices when it is no longer there.
+/// An honest subscriber that notices when the program disconnects it.
 final class HonestSubscriber: Sendable {
     private let subscriber: Subscriber
     private let endpoint: String
-    /// How long it may have to wait for the next sample, while attacks take the processors of a slow machine.
+    /// The longest wait for the next sample, while attacks occupy the processors of a slow machine.
     private static let longestSilence = Duration.seconds(30)
-    /// The sample of the only stream that is expected next, how many did not come in their turn, and how long none came.
+    /// For the only stream: the next expected sample, the number of samples out of turn, and the longest silence.
     private let heard = Mutex<(next: Int?, outOfTurn: Int, silence: Duration)>((nil, 0, .zero))
 
-    /// Connects.
     init(to victim: Victim) async throws {
         endpoint = victim.ready.publish
         var options = SocketOptions()
-        // A program that does not answer for as long as this is gone.
+        // A program that does not respond for this long is gone.
         options.heartbeat = Self.longestSilence
         subscriber = try Subscriber(context: victim.context, thread: victim.thread, options: options)
         try await subscriber.subscribe(to: TopicArea.samples)
@@ -28,13 +27,13 @@ final class HonestSubscriber: Sendable {
         }
     }
 
-    /// Whether its first connection lasts.
+    /// Whether the subscriber's first connection still lasts.
     var isServed: Bool { subscriber.connectionEvents.disconnected == 0 }
 
-    /// Checks that it was never cut off.
+    /// Checks that the program never disconnected the subscriber.
     /// - Parameters:
-    ///   - attack: what has gone before.
-    ///   - victim: whose log says which connections were cut, and why.
+    ///   - attack: the attack that preceded the check.
+    ///   - victim: the program, whose log names the closed connections and the reasons.
     func checkIsThere(after attack: String, of victim: Victim) {
         let events = subscriber.connectionEvents
         let log = victim.program.standardError.split(separator: "\n").suffix(20).joined(separator: "\n")
@@ -42,7 +41,7 @@ final class HonestSubscriber: Sendable {
     }
 
     /// Listens while a closure runs.
-    /// - Parameter isHeard: whether the program publishes one stream: then no sample of it may be missing.
+    /// - Parameter isHeard: whether the program publishes one stream, of which no sample may be missing.
     func whileListening(isHeard: Bool, _ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try? await self.listen() }

@@ -7,11 +7,11 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Hostile and broken peers on the sockets of the programs: they live, take little memory, and serve honest peers. Limits and
-/// attacks are in docs/peer-limits.md.
+/// Hostile and broken peers on the programs' sockets: the programs survive, use little memory, and serve honest peers.
+/// docs/peer-limits.md lists limits and attacks.
 @Suite(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"), .timeLimit(.minutes(4)))
 struct HostilePeerTests {
-    /// One of them publishes all the time; the other little, and its PUB socket has no high-water mark.
+    /// The first publishes all the time. The second publishes little, and its PUB socket has no high-water mark.
     private static let listening = ["sensor-publisher", "step-counter"]
 
     @Test(arguments: Self.listening)
@@ -37,7 +37,8 @@ struct HostilePeerTests {
                     listener.checkIsThere(after: "\(attacks)", of: victim)
                 }
             }
-            // A subscriber that connects afterwards is served: soon, since a busy machine may not be done with the attacks.
+            // A subscriber that connects afterwards is served within a short time, since a busy machine may not have finished
+            // handling the attacks.
             try await eventually("a new subscriber that is not cut", within: .seconds(20)) {
                 try await HonestSubscriber(to: victim).isServed
             }
@@ -51,7 +52,7 @@ struct HostilePeerTests {
         }
     }
 
-    /// What was cut is let go of as fast as it comes.
+    /// The memory of closed connections is freed as fast as new ones arrive.
     @Test(.enabled(if: Attack.hasSodium, "there is no libsodium"), arguments: Self.listening)
     func aLongFloodOfSubscriptionsTakesNoMore(program name: String) async throws {
         try await withLocked(name) { victim, locked in
@@ -63,7 +64,7 @@ struct HostilePeerTests {
         }
     }
 
-    /// Before a peer has shown its key. The log says who tried.
+    /// The peers have not shown a key. The log names their addresses.
     @Test func aLockedProgramEnduresStrangers() async throws {
         try await withLocked("recorder") { victim, locked in
             for endpoint in [victim.ready.publish, victim.ready.reply] {
@@ -74,12 +75,12 @@ struct HostilePeerTests {
                 try await victim.endure("\(endpoint) wrong keys") { try await Self.knock(at: endpoint, of: server) }
             }
             try await victim.program.complaint(containing: "reason=wrongMechanism")
-            // One that was gone before it could be looked at is unknown; the next report has others.
+            // A peer that left before its address was looked up is unknown; the next report has others.
             try await victim.program.complaint(containing: "bus.peer=127.0.0.1")
         }
     }
 
-    /// Those whose key may only listen.
+    /// Attackers whose key only allows listening.
     @Test(.enabled(if: Attack.hasSodium, "there is no libsodium"))
     func aLockedProgramEnduresClientsWithKeys() async throws {
         try await withLocked("sensor-publisher") { victim, locked in
@@ -104,7 +105,7 @@ struct HostilePeerTests {
         }
     }
 
-    /// Attackers that listen where a program asks: log-manager's place.
+    /// The attackers listen at the endpoint where the recorder expects log-manager.
     @Test func aRecorderEnduresAnswers() async throws {
         try await Attack.listening(Self.answers, seconds: 6) { endpoint, begin in
             try await Rig.run(
@@ -115,7 +116,7 @@ struct HostilePeerTests {
                 let sessions = Mutex<[String]>([])
                 try await victim.endure("recorder REQ") {
                     async let report = begin()
-                    // Each asks how its log is to be written, over a connection of its own.
+                    // Each session asks log-manager for its log's configuration, over a connection of its own.
                     for _ in 0..<20 {
                         let session = "s\(sessions.withLock(\.count))"
                         sessions.withLock { $0.append(session) }
@@ -144,7 +145,7 @@ struct HostilePeerTests {
         }
     }
 
-    /// What is done to who asks, one after the other.
+    /// The attacks on requesting programs, in sequence.
     private static let answers = Attack(Attack.onRequesters.map(\.name).joined(separator: ","), as: "ROUTER")
 
     /// Runs attacks at the same time.
@@ -157,7 +158,7 @@ struct HostilePeerTests {
         }
     }
 
-    /// Many who know the server's key and have none that it knows, again and again.
+    /// Connects repeatedly with many peers that know the server's key but have unknown keys of their own.
     private static func knock(at endpoint: String, of server: CurveKey) async throws {
         let context = try Context()
         let thread = try SocketThread(name: "strangers")

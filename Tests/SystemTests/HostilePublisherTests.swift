@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Hostile and broken publishers that programs listen to, and ask for samples: the honest one beside them is heard.
+/// Programs listen to hostile and broken publishers, and request samples from them: the honest publisher beside them is still
+/// heard.
 @Suite(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"), .timeLimit(.minutes(4)))
 struct HostilePublisherTests {
     @Test(arguments: [Attack.onSubscribers, Attack.onAskers])
@@ -29,7 +30,7 @@ struct HostilePublisherTests {
             let result = try await recordings.send(RecordingStop(session: "besieged"), timeout: .seconds(60))
             #expect(result.report.isWhole)
             #expect(result.report.streams.map(\.lost) == [0])
-            // Where hostile publishers' streams are recorded too, the honest one's is whole, and the session ends.
+            // Although hostile publishers' streams are recorded too, the honest stream is whole, and the session ends.
             let haunted = try await recordings.send(RecordingStop(session: "haunted"), timeout: .seconds(60)).report
             let honest = try #require(haunted.streams.first { $0.stream.device == "phone" })
             #expect(honest.lost == 0)
@@ -48,7 +49,7 @@ struct HostilePublisherTests {
                 }
                 return taken
             }
-            // Those of hostile publishers that are lost are lost, and no others.
+            // The lost samples of hostile publishers are reported as lost, and no others.
             let losses = victim.program.standardError.split(separator: "\n").filter { $0.contains("samples lost") }
             #expect(losses.isEmpty == (attacks == Attack.onSubscribers))
             #expect(losses.allSatisfy { $0.contains("evil-") && !$0.contains("phone") }, "\(losses)")
@@ -62,7 +63,7 @@ struct HostilePublisherTests {
             on: "tcp://127.0.0.1:*", context: context, thread: SocketThread(name: "recorder"))
         try await withHostilePublishers(name, at: endpoint, Attack.onSubscribers) { victim, attack in
             try await attack { round in
-                // What it says of an event is that it can't be read: so it was heard.
+                // The program reports a malformed event: so it received the event.
                 let before = try await victim.measures()["messagesMalformed"] ?? 0
                 try await eventually("an event of the honest recorder") {
                     var message = MessageBatch()
@@ -76,14 +77,14 @@ struct HostilePublisherTests {
         }
     }
 
-    /// A program that listens to an honest publisher and to hostile ones.
+    /// Runs a program that listens to an honest publisher and to hostile ones.
     /// - Parameters:
-    ///   - options: what it is started with besides.
-    ///   - honest: what the honest publisher is started with…
-    ///   - endpoint: …or where it is.
-    ///   - attacks: what each hostile one does.
-    ///   - body: is given the program and what attacks it, one after the other. That asks after each attack what the
-    ///     honest publisher brought, given what it was before, and comes back when it is more.
+    ///   - options: the program's further options.
+    ///   - honest: the options of the honest publisher to start, if any.
+    ///   - endpoint: the honest publisher's endpoint otherwise.
+    ///   - attacks: one per hostile publisher.
+    ///   - body: receives the program and a closure that runs the attacks in sequence. After each attack, the closure calls its
+    ///     argument with the honest publisher's earlier progress, until the progress has grown.
     private func withHostilePublishers(
         _ name: String, _ options: [String] = [], honest: [String]? = nil, at endpoint: String = "",
         _ attacks: [Attack],
@@ -97,7 +98,7 @@ struct HostilePublisherTests {
 
         func run(_ listeners: [Listener], _ honest: String? = nil) async throws {
             let endpoints = [honest ?? endpoint] + listeners.map(\.endpoint)
-            // What a hostile publisher does not give again is lost.
+            // Samples that a hostile publisher does not replay are lost.
             let code: Int32 = attacks == Attack.onAskers ? 3 : 0
             try await Victim.run(name, options + endpoints.flatMap { ["--subscribe", $0] }, exiting: code) { victim in
                 try await body(victim) { progress in
@@ -106,7 +107,7 @@ struct HostilePublisherTests {
                         try await victim.endure(
                             "\(name) SUB \(listener.attack)", growth: listener.attack.maximumGrowth
                         ) {
-                            // On a busy machine it may not be asked in its time.
+                            // On a busy machine the program may send its request late.
                             try await eventually("\(listener.attack) to be asked", within: .seconds(60)) {
                                 try await !listener.begin().contains("asked 0 times")
                             }

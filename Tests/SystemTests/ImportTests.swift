@@ -3,7 +3,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// `recorder import` and what can be done with its sessions.
+/// `recorder import`, and further commands on imported sessions.
 @Suite(.timeLimit(.minutes(2)))
 struct ImportTests {
     /// A table of a minute, with steps.
@@ -75,7 +75,7 @@ struct ImportTests {
         }
     }
 
-    /// Somebody counted 610 steps.
+    /// A person counted 610 steps.
     @Test(
         .enabled(
             if: Readers.hasRecording,

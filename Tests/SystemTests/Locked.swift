@@ -4,18 +4,18 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Programs behind locked doors: the real ones, with keys that holdfast-keys made, on ports and in a directory of their own.
+/// Programs that require keys: the real ones, with keys made by holdfast-keys, on ports and in a directory of their own.
 struct Locked: Sendable {
     let directory: FilePath
     let keys: FilePath
 
-    /// A program that runs.
+    /// A running program.
     struct Running {
         let program: ProgramUnderTest
         let ready: ProgramReady
     }
 
-    /// Makes the programs' keys, and those of people with their roles.
+    /// Makes the programs' keys, and keys for people with the given roles.
     static func run(_ people: [String: String] = [:], _ body: (Locked) async throws -> Void) async throws {
         try await withTemporaryDirectory { directory in
             let locked = Locked(directory: directory, keys: directory.appending("keys"))
@@ -27,19 +27,18 @@ struct Locked: Sendable {
         }
     }
 
-    /// What a program's own key shows to itself: that it may do everything.
+    /// A program's own key as a client of that program: it may do everything.
     func security(of program: String) throws -> SocketSecurity {
         let pair = try KeyDirectory(keys).pair(of: program)
         return .client(pair, server: pair.publicKey)
     }
 
-    /// Runs holdfast-keys.
     func keys(_ arguments: String...) async throws {
         let result = try await run("holdfast-keys", arguments)
         #expect(result.end == .exited(0), "\(result.error)")
     }
 
-    /// Runs a program until it has ended.
+    /// Runs a program to its end.
     func run(_ program: String, _ arguments: [String]) async throws -> (end: ProgramEnd, output: String, error: String)
     {
         try await ProgramUnderTest.run(

@@ -4,7 +4,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Who comes in, and how far: the programs with keys, and clients from outside.
+/// Authentication and roles: the programs with keys, and clients from outside.
 @Suite(.timeLimit(.minutes(3)))
 struct LockedTests {
     private static let signal = ["--signal", "walk", "--device", "phone", "--rate", "100"]
@@ -28,7 +28,7 @@ struct LockedTests {
                             try #require(end == .exited(0), "\(client.standardError)\(client.standardOutput)")
                             let words = client.standardOutput.split(whereSeparator: \.isWhitespace)
                             #expect(words.count == 2 && words[0] == "ok")
-                            // Each of the three says who tried, and from where, and says it once.
+                            // Each of the three logs which client tried, and from which address, once.
                             for running in [publisher, recorder, keeper] {
                                 let log = running.program.standardError
                                 let lines = log.split(separator: "\n")
@@ -44,7 +44,7 @@ struct LockedTests {
         }
     }
 
-    /// Who asked for more than a role allows is in the log, and is counted as docs/metrics.md says.
+    /// Requests beyond a client's role are logged, and counted as docs/metrics.md describes.
     private static func expectRefusals(by recorder: Locked.Running) async throws {
         let log = recorder.program.standardError
         let lines = log.split(separator: "\n").filter { line in
@@ -65,7 +65,7 @@ struct LockedTests {
             let receiver = locked.directory.appending("receiver")
             try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
             try await locked.start("sensor-publisher", Self.signal) { publisher in
-                // The order in which they start does not matter; where log-manager listens has to be known.
+                // The programs may start in any order; only log-manager's endpoint must be known.
                 let asked = locked.directory.appending("log-manager")
                 try await locked.start(
                     "recorder",
@@ -159,7 +159,7 @@ struct LockedTests {
             #expect(list.output.contains("  listen   alice\n"))
             #expect(list.output.contains("  delete   archiver\n"))
 
-            // Bob made his key himself; this is Alice's, which is enough to see that one key has one name.
+            // Bob made his key himself. Alice's key serves to show that a key can have only one name.
             let key = try #require(list.output.split(separator: "\n").first { $0.hasSuffix("alice") }).prefix(40)
             let refused = [
                 (["add", keys, "alice", "--role", "delete"], 78), (["add", keys, "recorder", "--role", "listen"], 64),

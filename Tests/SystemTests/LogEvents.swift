@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import ZeroMQ
 
-/// Hears what a log-manager says of files and thresholds, in order.
+/// Collects a log-manager's events about files and thresholds, in order.
 final class LogEvents: Sendable {
     private let subscriber: Subscriber
     private let heard = Mutex<[LogFileEvent]>([])
@@ -38,8 +38,6 @@ final class LogEvents: Sendable {
         }
     }
 
-    /// All that was heard so far.
     var all: [LogFileEvent] { heard.withLock { $0 } }
-    /// How many files were removed so far.
     var removedCount: Int { all.count { $0.change == .removed } }
 }

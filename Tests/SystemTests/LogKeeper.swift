@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// A log-manager, the real program, on a data directory with sessions that are over.
+/// A real log-manager on a data directory with finished sessions.
 struct LogKeeper: Sendable {
     let data: FilePath
     let program: ProgramUnderTest
@@ -15,8 +15,8 @@ struct LogKeeper: Sendable {
     let thread: SocketThread
     private let client: RequestClient
 
-    /// Runs it as long as a closure does.
-    /// - Parameter wrapper: a command that runs it.
+    /// Runs the log-manager as long as a closure runs.
+    /// - Parameter wrapper: a command that starts it.
     static func run(
         in data: FilePath, _ options: [String] = [], on disk: SmallDisk? = nil, wrapper: [String] = [],
         _ body: (LogKeeper) async throws -> Void
@@ -36,14 +36,14 @@ struct LogKeeper: Sendable {
         }
     }
 
-    /// How it is started, with nobody to listen to unless the options say so.
+    /// The program's arguments; unless the options include `--subscribe`, it listens to an endpoint where nothing runs.
     static func arguments(_ data: FilePath, _ options: [String] = []) -> [String] {
         let subscribe = options.contains("--subscribe") ? [] : ["--subscribe", "tcp://127.0.0.1:9"]
         return ["--data", data.string] + subscribe + ProgramUnderTest.anyPorts + options
     }
 
-    /// Starts it where it must not run.
-    /// - Returns: how it ended, and what it said.
+    /// Starts the program where it must refuse to run.
+    /// - Returns: its end, and its messages.
     static func refusal(
         in data: FilePath, _ options: [String] = []
     ) async throws -> (end: ProgramEnd, text: String) {
@@ -59,7 +59,7 @@ struct LogKeeper: Sendable {
         try await client.send(question, timeout: .seconds(60))
     }
 
-    /// One more to ask, beside others.
+    /// Another client for concurrent requests.
     func another() throws -> RequestClient {
         try RequestClient(context: context, thread: thread, endpoint: ready.reply)
     }
@@ -74,7 +74,7 @@ struct LogKeeper: Sendable {
 
     // MARK: Files
 
-    /// Makes a session that is over, with finished files of three bytes, one in each second.
+    /// Creates a finished session with files of three bytes, one per second.
     /// - Returns: their paths under the data directory, oldest first.
     @discardableResult
     static func finish(_ session: String, files: Int, in data: FilePath) throws -> [String] {
@@ -95,14 +95,14 @@ struct LogKeeper: Sendable {
         }
     }
 
-    /// The n-th finished file of a month that has one in each second.
+    /// The name of the n-th finished file of a month that has one per second.
     static func finishedName(_ number: Int) -> String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let time = two(number / 3_600 % 24) + two(number / 60 % 60) + two(number % 60)
         return "phone_gyro-202611\(two(1 + number / 86_400))\(time).json"
     }
 
-    /// Whether there is anything at a path under the data directory.
+    /// Whether a path under the data directory exists.
     func has(_ path: String) -> Bool {
         var status = stat()
         return lstat(data.pushing(FilePath(path)).string, &status) == 0

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What nobody should do to a log-manager: it keeps what it has, says what is wrong, and goes on or does not start.
+/// Interference with a log-manager's data: it keeps its files, reports what is wrong, and continues or refuses to start.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct LogKeeperAttackTests {
     private static func bytes(_ path: FilePath) throws -> Data { try Data(contentsOf: URL(filePath: path.string)) }
@@ -24,7 +24,7 @@ struct LogKeeperAttackTests {
                 #expect(end == .exited(78) && text.contains("a log-manager uses it"), "\(text)")
                 #expect(try await keeper.paths() == paths)
             }
-            // One that was killed keeps nobody out.
+            // A killed log-manager does not keep the next one from starting.
             try await LogKeeper.run(in: data) { keeper in
                 let found = try await keeper.paths()
                 #expect(found == paths)
@@ -72,9 +72,9 @@ struct LogKeeperAttackTests {
         }
     }
 
-    /// As one that somebody recorded as another user.
+    /// For example, a session that was recorded by another user.
     @Test func aSessionThatItMayNotReadIsLeftAloneAndTheOthersAreKept() async throws {
-        // The superuser reads everything, unless that is taken away: capabilities(7).
+        // The superuser reads everything, unless that capability is dropped: capabilities(7).
         let wrapper = geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
         try await withTemporaryDirectory { data in
             let paths = try LogKeeper.finish("a", files: 3, in: data) + LogKeeper.finish("b", files: 3, in: data)
@@ -162,7 +162,7 @@ struct LogKeeperAttackTests {
             func path(_ name: [UInt8]) -> [CChar] {
                 (Array(session.string.utf8) + [UInt8(ascii: "/")] + name + [0]).map { CChar(bitPattern: $0) }
             }
-            // Names that are no UTF-8, and others that only look like a finished file's.
+            // Names that are not UTF-8, and others that merely resemble a finished file's name.
             let names =
                 [
                     [0xFF, 0xFE] + Array("-20261101000000.json".utf8),
@@ -178,7 +178,7 @@ struct LogKeeperAttackTests {
             #expect(mkfifo(path(Array("phone_gyro-20261101000020.json".utf8)), 0o644) == 0)
             #expect(mkdir(path(Array("phone_gyro-20261101000021.json".utf8)), 0o755) == 0)
             #expect(symlink("/etc/passwd", path(Array("phone_gyro-20261101000022.json".utf8))) == 0)
-            // A pipe in place of session.json must not be waited for.
+            // The program must not block on a pipe in place of session.json.
             let other = data.appending("recordings/b")
             try FileManager.default.createDirectory(atPath: other.string, withIntermediateDirectories: true)
             #expect(mkfifo(other.appending("session.json").string, 0o644) == 0)
@@ -186,7 +186,7 @@ struct LogKeeperAttackTests {
                 #expect(try await keeper.paths() == paths)
                 let before = try FileManager.default.contentsOfDirectory(atPath: session.string).count
                 #expect(try await keeper.send(LogsRemoveOldAndUploaded(bytes: 0)).removed == paths)
-                // Those that were removed, and removed.ndjson, which says so.
+                // The removed files are gone, and removed.ndjson, which lists them, is new.
                 let after = try FileManager.default.contentsOfDirectory(atPath: session.string).count
                 #expect(after == before - paths.count + 1)
             }
@@ -207,7 +207,7 @@ struct LogKeeperAttackTests {
         }
     }
 
-    /// Needs no room but what was kept for it.
+    /// The removal needs no space beyond the reserve.
     @Test(.enabled(if: SmallDisk.isPossible, "a small disk needs a mount namespace"))
     func filesAreRemovedFromAFullDisk() async throws {
         try await withTemporaryDirectory { directory in

@@ -25,7 +25,7 @@ enum MQTTPacket: Hashable {
         }
     }
 
-    /// Takes the first packet off some bytes; nil until it is whole.
+    /// Takes the first packet off the bytes; nil while it is incomplete.
     init?(takingFrom bytes: inout [UInt8]) {
         var (length, shift, place) = (0, 0, 1)
         repeat {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import ZeroMQ
 
-/// One end of a connection that speaks MQTT: a device, or the broker's end.
+/// One end of an MQTT connection: a device's or the broker's.
 actor MQTTPeer {
     private static let limit: Int64 = 50_000_000_000
     private static let shared = Result { try SocketThread(name: "mqtt test") }
@@ -13,14 +13,14 @@ actor MQTTPeer {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Takes a connection over.
+    /// Takes over a connection.
     fileprivate init(_ descriptor: Int32) throws {
         thread = try Self.shared.get()
         self.descriptor = descriptor
     }
 
-    /// Connects to a broker of this machine.
-    /// - Throws: `TestFailure` if nobody listens there.
+    /// Connects to a broker on this machine.
+    /// - Throws: `TestFailure` if nothing listens on the port.
     init(port: UInt16) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         let result = withAddress(port: port) { connect(descriptor, $0, $1) }
@@ -43,7 +43,7 @@ actor MQTTPeer {
     }
 
     /// The next packet.
-    /// - Throws: `TestFailure` if none comes, because the connection has ended or time is over.
+    /// - Throws: `TestFailure` if none arrives before the connection ends or the time is over.
     func next() async throws -> MQTTPacket {
         let deadline = MonotonicClock.now + Self.limit
         while true {
@@ -54,7 +54,7 @@ actor MQTTPeer {
         }
     }
 
-    /// All packets that have come already.
+    /// All packets that have already arrived.
     func waiting() -> [MQTTPacket] {
         var chunk = [UInt8](repeating: 0, count: 4_096)
         let count = recv(descriptor, &chunk, chunk.count, Int32(MSG_DONTWAIT))
@@ -73,7 +73,7 @@ actor MQTTPeer {
     }
 }
 
-/// A socket on which a test is the broker.
+/// A socket on which a test acts as the broker.
 actor MQTTListener {
     private let thread: SocketThread
     private let descriptor: Int32
@@ -100,7 +100,6 @@ actor MQTTListener {
 
     deinit { close(descriptor) }
 
-    /// The next connection.
     func accept() async throws -> MQTTPeer {
         guard try await thread.readable(descriptor: descriptor, deadline: MonotonicClock.now + 50_000_000_000) else {
             throw TestFailure("nobody connected")
@@ -109,13 +108,13 @@ actor MQTTListener {
     }
 }
 
-/// A device that sends with quality of service 1: it keeps what a broker did not acknowledge, and sends it again.
+/// A device that sends with quality of service 1: it keeps messages until the broker acknowledges them, and sends them again.
 actor MQTTDevice {
     private let port: UInt16
     private let topic: String
     private var peer: MQTTPeer?
     private var identifier: UInt16 = 0
-    /// What is sent first after each connection was made anew: a device does not know what a broker kept that was killed.
+    /// The message that is sent first after each reconnection: a device does not know what a killed broker kept.
     private var recent: [UInt8]?
 
     init(port: UInt16, topic: String) {
@@ -124,7 +123,7 @@ actor MQTTDevice {
     }
 
     /// Sends a message until a broker acknowledges it.
-    /// - Parameter all: what makes up for whatever a broker had and lost.
+    /// - Parameter all: a message that repeats everything that a broker may have had and lost.
     func send(_ text: String, all: String) async throws {
         recent = Array(all.utf8)
         try await eventually("a broker that acknowledges") {

@@ -3,7 +3,7 @@ import MessageBus
 import TestSupport
 import Testing
 
-/// Sessions of samples that come through a real broker, which is killed, as the publisher is.
+/// Sessions of samples that arrive through a real broker; both broker and publisher are killed.
 @Suite(.timeLimit(.minutes(4)), .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing))
 struct MQTTSessionTests {
     private static let topic = "holdfast/samples"
@@ -14,8 +14,8 @@ struct MQTTSessionTests {
             #"{"device":"m5","stream":"value","epoch":"e","first":\#(range.lowerBound),"samples":[\#(rows)]}"#
     }
 
-    /// Sends samples whose values are their numbers, ten in a message, each with the four seconds before them: what broker and publisher
-    /// acknowledged before they were killed may be lost.
+    /// Sends samples whose values are their numbers, ten in a message, each with the four seconds before them: broker and
+    /// publisher may lose what they acknowledged before a kill.
     private func send(_ range: Range<Int>, from device: MQTTDevice) async throws {
         for first in stride(from: range.lowerBound, to: range.upperBound, by: 10) {
             try await device.send(
@@ -23,7 +23,7 @@ struct MQTTSessionTests {
         }
     }
 
-    /// Waits until the session has at least so many samples.
+    /// Waits until the session has at least this many samples.
     private func recorded(_ samples: Int, over cutoff: Cutoff) async throws {
         var last: RecordingState?
         do {
@@ -49,7 +49,7 @@ struct MQTTSessionTests {
                             try await device.send(message(0..<1), all: message(0..<1))
                             return try await !cutoff.streams.send(StreamsList(), timeout: .seconds(60)).streams.isEmpty
                         }
-                        // The device's times go on from its first message: on a busy machine they are before the session's start.
+                        // The device's times continue from its first message: on a busy machine they precede the session's start.
                         try await cutoff.start(RecordingStart(session: "mqtt", streams: ["m5/"], before: 100))
                         try await eventually("the stream in the session") {
                             let status = RecordingStatus(session: "mqtt")
@@ -59,9 +59,9 @@ struct MQTTSessionTests {
                         try await recorded(99, over: cutoff)
                         try await cutoff.kill(publisher)
                     }
-                    // The broker keeps what comes while nobody takes it.
+                    // The broker keeps messages while no publisher is connected.
                     try await send(100..<200, from: device)
-                    // In the middle of what it had kept.
+                    // The publisher is killed amid the messages that the broker kept.
                     try await cutoff.publisher(arguments) { publisher in
                         try await send(200..<230, from: device)
                         try await cutoff.kill(publisher)
@@ -71,11 +71,11 @@ struct MQTTSessionTests {
                 try await Mosquitto.run(port: port, in: cutoff.directory) { broker in
                     try await cutoff.publisher(arguments) { publisher in
                         try await send(230..<300, from: device)
-                        // The broker is killed while the publisher runs, which connects again.
+                        // The broker is killed while the publisher runs, which reconnects.
                         try await cutoff.kill(broker)
                         try await Mosquitto.run(port: port, in: cutoff.directory) { _ in
                             try await send(300..<350, from: device)
-                            // What a killed broker had acknowledged and lost comes with what follows.
+                            // What a killed broker had acknowledged and lost is repeated by later messages.
                             let before = try await cutoff.recordings.send(
                                 RecordingStatus(session: "mqtt"), timeout: .seconds(60)
                             ).logs.first?.samples

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The real publisher and a broker: who may take messages, and when they are acknowledged.
+/// The real publisher and a broker: who may read messages, and when they are acknowledged.
 @Suite(.timeLimit(.minutes(2)))
 struct MQTTTests {
     private let context: Context
@@ -17,7 +17,7 @@ struct MQTTTests {
         thread = try SocketThread(name: "test")
     }
 
-    /// Runs the publisher as long as a closure does.
+    /// Runs the publisher as long as a closure runs.
     private func publishing(
         _ arguments: [String], _ body: (ProgramUnderTest, RequestClient) async throws -> Void
     ) async throws {
@@ -62,11 +62,11 @@ struct MQTTTests {
             try await peer.send(.publish(topic: "b", payload: numbered(0..<10), identifier: 1))
             #expect(try await peer.next() == .puback(1))
             #expect(try await next(client) == 10)
-            // What waits for samples before it is not published, and what comes behind it is not acknowledged before it.
+            // Samples that wait for earlier ones are not published, and later messages are not acknowledged before them.
             try await peer.send(.publish(topic: "b", payload: numbered(20..<30), identifier: 3))
             try await peer.send(.publish(topic: "b", payload: Array("garbage".utf8), identifier: 4))
             try await eventually("garbage") {
-                try await reasons(client).contains { $0.contains("1 messages were not taken, lately from topic b: ") }
+                try await reasons(client).contains { $0.contains("1 messages were not taken, most recently from ") }
             }
             #expect(await peer.waiting() == [])
             try await peer.send(.publish(topic: "b", payload: numbered(10..<20), identifier: 2))
@@ -74,7 +74,7 @@ struct MQTTTests {
             for _ in 0..<3 { acknowledged.insert(try await peer.next()) }
             #expect(acknowledged == [.puback(2), .puback(3), .puback(4)])
             #expect(try await next(client) == 30)
-            // A message that waits when the program stops is not acknowledged: it comes again.
+            // A message that still waits when the program stops is not acknowledged, so the broker sends it again.
             try await peer.send(.publish(topic: "b", payload: numbered(40..<50), identifier: 5))
             try await peer.send(.publish(topic: "b", payload: Array("more garbage".utf8), identifier: 6))
             try await eventually("more garbage") {
@@ -87,7 +87,7 @@ struct MQTTTests {
         }
     }
 
-    /// A run begins with the message that is taken first: what was sent before it would be too late, however long it takes to read.
+    /// A run begins with the first message taken: an earlier one would be too late, however long it takes to read.
     @Test func messagesAreTakenInTheOrderInWhichTheyWereSent() async throws {
         let listener = try MQTTListener()
         try await publishing(["--mqtt", "mqtt://127.0.0.1:\(listener.port)"]) { _, client in
@@ -101,7 +101,7 @@ struct MQTTTests {
                 [0..<4_000, 4_000..<4_001].map { numbered($0, of: device) }
             }
             let identifiers = 1...UInt16(payloads.count)
-            // One right after the other: they wait to be read together.
+            // One right after the other, so that they wait together.
             for (identifier, payload) in zip(identifiers, payloads) {
                 try await peer.send(.publish(topic: "t", payload: payload, identifier: identifier))
             }
@@ -170,7 +170,7 @@ struct MQTTTests {
                     for number in 0..<3 {
                         let payload =
                             #"{"messageId":\#(number),"sessionId":"s","deviceId":"d1","payload":[{"name":"gyroscope","time":\#(1_698_501_144_401_773_000 + number * 10_000_000),"values":{"x":1,"y":2,"z":3}}]}"#
-                        // As the app does: quality of service 0.
+                        // Like the app: quality of service 0.
                         try await device.send(
                             .publish(topic: "sensor-logger", payload: Array(payload.utf8), identifier: nil))
                     }
@@ -234,7 +234,7 @@ struct MQTTTests {
         }
     }
 
-    /// Two authorities, one of which has certified localhost.
+    /// Makes two authorities, one of which has certified localhost.
     private static func makeCertificates(in directory: FilePath) async throws {
         let common = [
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -259,7 +259,7 @@ struct MQTTTests {
         try await withFile("password", "sesame") { path in
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
             for (arguments, problem) in [
-                (["--mqtt", "mqtt://192.0.2.1"], "everybody on the way could read along"),
+                (["--mqtt", "mqtt://192.0.2.1"], "anybody on the way could read along"),
                 (["--mqtt", "http://localhost"], "is not a broker"),
                 (["--mqtt", "mqtt://user:sesame@localhost"], "is not a broker"),
                 (["--mqtt", "mqtt://localhost", "--mqtt-ca", path], "mqtt-ca is for TLS"),

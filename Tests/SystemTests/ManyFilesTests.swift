@@ -5,17 +5,17 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// log-manager removes many files, and everybody else is answered meanwhile.
+/// log-manager removes many files, and still answers all clients meanwhile.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ManyFilesTests {
-    /// Ten times fewer than the benchmark `removal` has.
+    /// A tenth of the benchmark `removal`.
     private static let files = 10_000
-    /// The part of the removal's time that an answer may take: a removal that is done at once keeps everybody waiting
-    /// for all of it, on any machine. In quiet it is a twentieth.
+    /// The share of the removal's time that an answer may take: a removal in one piece would block every client for all of it, on
+    /// any machine. On an idle machine it is a twentieth.
     private static let bound = 0.4
 
-    /// Asks again and again until the task is cancelled.
-    /// - Returns: how often, and the longest time that an answer took.
+    /// Sends a request repeatedly until the task is cancelled.
+    /// - Returns: the number of answers, and the longest time that one took.
     private static func ask(
         _ request: some Request, through client: RequestClient
     ) async throws -> (count: Int, longest: Duration) {
@@ -34,7 +34,7 @@ struct ManyFilesTests {
         return (count, longest)
     }
 
-    /// Removes all files. Where one request's time is not enough for them, as on a busy machine, it is asked again.
+    /// Removes all files. If one request times out, as on a busy machine, it is repeated.
     private static func removeAll(through keeper: LogKeeper) async throws {
         while true {
             do {

@@ -5,16 +5,16 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Publishers and recorders on different machines, between which the network fails.
+/// Publishers and recorders on different machines, with failures of the network between them.
 ///
-/// They wait much and compute little, so they run beside others.
+/// These tests mostly wait, so they run in parallel.
 @Suite(.timeLimit(.minutes(5)), .enabled(Comment(rawValue: Network.need)) { await Network.isPossible() })
 struct ManyMachinesTests {
-    /// How a network fails.
+    /// A way in which the network fails.
     enum Cut: CaseIterable, Sendable {
-        /// The interface is down, and its machine knows it.
+        /// The interface is down, which its machine notices.
         case link
-        /// Packets vanish on the way, and nobody is told.
+        /// Packets are dropped without notice.
         case silence
 
         func set(_ isCut: Bool, of host: Int, in network: Network) async throws {
@@ -67,7 +67,7 @@ struct ManyMachinesTests {
         try await cut.set(false, of: 2, in: network)
 
         let restored = ContinuousClock.now
-        // All that was sampled while it was cut, and since.
+        // Everything that was sampled during the failure and since.
         try await eventually("the recorder to catch up", within: .seconds(60)) {
             let passed = Int((.now - restored) / .seconds(1)) + 29
             return try await session.samples()["wrist"] ?? 0 > before + passed * Network.rate

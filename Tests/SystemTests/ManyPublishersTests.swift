@@ -8,11 +8,11 @@ import Testing
 /// Publishers on many machines behind one name, and recorders that share them.
 @Suite(.timeLimit(.minutes(5)), .enabled(Comment(rawValue: Network.need)) { await Network.isPossible() })
 struct ManyPublishersTests {
-    /// Runs a program on a machine that has been up for 11 days longer: time_namespaces(7).
+    /// A command that runs a program as on a machine that has been up for 11 days longer: time_namespaces(7).
     private static let otherUptime = ["unshare", "--time", "--monotonic", "1000000", "--boottime", "1000000"]
 
-    /// Three replicas, as `docker compose up --scale sensor-publisher=3` has them: two at the start, one that joins, one that
-    /// goes. The clock of one began at another time.
+    /// Three replicas, as with `docker compose up --scale sensor-publisher=3`: two at the start, one that joins, one that leaves.
+    /// One has another uptime.
     @Test func oneNameMayHaveManyPublishers() async throws {
         try await withTemporaryDirectory { data in
             try await Network.run(hosts: 4) { network in
@@ -57,14 +57,14 @@ struct ManyPublishersTests {
     }
 
     private func checkClocks(of result: RecordingResult, _ network: Network) throws {
-        // Each by the endpoint that it announced itself: an address, though it listens on all.
+        // Each publisher announced its own address as its endpoint, although it listens on all.
         let clocks = try #require(result.report.clocks)
         #expect(Set(clocks.map(\.endpoint)) == Set((1...3).map { "tcp://\(network.address($0)):5551" }))
         #expect(clocks.allSatisfy { abs($0.first) < 0.1 })
         for log in result.logs {
             let samples = try NetworkSession.samples(of: log, in: result)
-            // Whenever a machine was started, its samples lie within the session; where it is busy, the first ones were due
-            // before that.
+            // Whatever a machine's uptime, its samples are within the session; on a busy machine, the first ones were due before
+            // its start.
             #expect(samples.allSatisfy { abs($0.timestamp) < 1_000 })
             #expect(samples.dropFirst(Network.rate).allSatisfy { $0.timestamp > 0 }, "\(samples[0].timestamp)")
             #expect(samples.allSatisfy { ($0.uptime > 1_000_000) == log.name.hasPrefix("second") }, "\(log.name)")
@@ -73,8 +73,8 @@ struct ManyPublishersTests {
 
     // MARK: Shards
 
-    /// Two recorders on one data directory divide the devices of the publishers behind one name; log-manager and archiver
-    /// listen to both.
+    /// Two recorders on one data directory divide the devices of the publishers behind one name; log-manager and archiver listen
+    /// to both.
     @Test func shardsDivideThePublishersOfAName() async throws {
         try await withTemporaryDirectory { data in
             try await Network.run(hosts: 4) { network in
@@ -122,7 +122,7 @@ struct ManyPublishersTests {
             let samples = [try await one.samples(), try await two.samples()]
             return samples.flatMap(\.values).count { $0 > Network.rate } == 3
         }
-        // As the hash of their names says.
+        // The division follows the hash of the device names.
         try NetworkSession.check(try await one.stop(), devices: ["left-wrist"])
         try NetworkSession.check(try await two.stop(), devices: ["phone", "right-wrist"])
         let archiver = try Network.client(of: "archiver", in: data)

@@ -6,15 +6,15 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What those see who watch the programs: metrics and logs of all five, over one session.
+/// Monitoring: the metrics and logs of all five programs, over one session.
 @Suite(.timeLimit(.minutes(5)))
 struct MetricsTests {
-    /// Served only while they have a value.
+    /// Metrics that are served only while they have a value.
     private static let optional = [
         "holdfast_recorder_retention_left_seconds", "holdfast_recorder_last_sample_timestamp_seconds",
         "holdfast_recorder_nominal_rate_hertz", "holdfast_recorder_clock_offset_seconds",
     ]
-    /// Records a session of all that is published, and stops the streams, so that nothing is counted any more.
+    /// Records a session of all streams, then stops the streams, so that the counters no longer change.
     private static func record(with five: FivePrograms) async throws -> RecordingResult {
         _ = try await five.ask(1, RecordingStart(session: "s1", streams: ["a/", "b.c-d/"]))
         try await eventually("some seconds of samples") {
@@ -99,7 +99,7 @@ struct MetricsTests {
         }
     }
 
-    /// What is known of a stream while it is recorded, and of its publisher.
+    /// Checks the metrics of a stream during its recording, and of its publisher.
     private func expectStreams(of five: FivePrograms) async throws {
         let labels = ["device": "a", "stream": "accelerometer"]
         try await eventually("the publisher's clock is compared") {
@@ -116,7 +116,7 @@ struct MetricsTests {
         url.split(separator: ":").last.flatMap { UInt16($0.prefix(while: \.isNumber)) }
     }
 
-    /// Every family that a program serves is in docs/metrics.md as it is, and every one that is there is served.
+    /// Checks that every family served is documented in docs/metrics.md with its properties, and every documented one is served.
     private static func expectAsDocumented(_ pages: [ServedMetrics]) throws {
         let documented = try DocumentedMetrics.read()
         let common = try #require(documented["Every program"])
@@ -147,13 +147,13 @@ struct MetricsTests {
             (3, "devices", pages[3].value("holdfast_steps_devices")),
         ]
         for (program, measure, value) in pairs {
-            // Measured each second.
+            // These are measured each second.
             try await eventually("\(FivePrograms.names[program])'s \(measure) is \(value as Any)") {
                 try await five.ask(program, ServiceHealth()).measures?[measure] == value
             }
         }
         for program in pages.indices {
-            // A busy machine may make one of them degraded for a moment.
+            // On a busy machine a program may be degraded for a moment.
             try await eventually("\(FivePrograms.names[program])'s status") {
                 let status = try await five.ask(program, ServiceHealth()).status
                 return try await five.metrics()[program].value(
@@ -162,7 +162,7 @@ struct MetricsTests {
         }
     }
 
-    /// All that the programs wrote to standard error is a line of JSON, from their start to their end.
+    /// Checks that everything the programs write to standard error is lines of JSON, from start to end.
     private static func expectLogsOfObjects(_ five: FivePrograms) async throws {
         for (index, program) in five.programs.enumerated().reversed() {
             try program.send(.terminate)

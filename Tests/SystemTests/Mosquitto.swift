@@ -3,18 +3,17 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A real broker: Scripts/setup-broker gets it.
+/// A real broker, installed by Scripts/setup-broker.
 enum Mosquitto {
     private static let directory = FilePath(#filePath).removingLastComponent().appending("../../.build-broker")
     static let passwords = directory.appending("mosquitto_passwd")
 
-    /// Whether there is one.
     static let isInstalled = FileManager.default.isExecutableFile(atPath: directory.appending("mosquitto").string)
     /// Why a test did not run.
     static let isMissing: Comment = "MQTT is NOT tested here with a real broker: make broker gets one"
 
-    /// Runs a broker as long as a closure does. What it keeps is in a directory, for the next one there.
-    /// - Parameter settings: more lines of its configuration.
+    /// Runs a broker as long as a closure runs. Its data is in the directory, for the next broker there.
+    /// - Parameter settings: further lines of its configuration.
     static func run<Result: Sendable>(
         port: UInt16, in directory: FilePath, settings: String = "allow_anonymous true",
         _ body: (ProgramUnderTest) async throws -> Result

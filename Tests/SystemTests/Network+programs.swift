@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The programs on the hosts of a network.
+/// Programs on the hosts of a network.
 extension Network {
     /// Samples per second of each publisher.
     static let rate = 500
 
     /// Runs a program on a host as long as a body runs.
-    /// - Parameter wrapper: a program that starts it, and that one's arguments.
+    /// - Parameter wrapper: a command that starts the program.
     func run(
         _ program: String, on host: Int, arguments: [String], wrapper: [String] = [],
         _ body: (ProgramUnderTest) async throws -> Void
@@ -38,8 +38,8 @@ extension Network {
             ], wrapper: wrapper, body)
     }
 
-    /// Runs a recorder, which is asked through the file system and must end well.
-    /// - Parameter name: that of its sockets in the data directory.
+    /// Runs a recorder, whose clients use the file system, and checks its end.
+    /// - Parameter name: the name of its sockets in the data directory.
     func recorder(
         _ name: String = "recorder", listeningTo endpoint: String, on host: Int, data: FilePath,
         options: [String] = [], ends: ProgramEnd = .exited(0),

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A recorder's session on a network, as its test asks for it.
+/// A session of a recorder on a network, as seen by a test.
 struct NetworkSession: Sendable {
     let name: String
     let client: RequestClient
@@ -18,13 +18,12 @@ struct NetworkSession: Sendable {
         try await client.send(RecordingStop(session: name), timeout: .seconds(60))
     }
 
-    /// How many samples of each device it has.
     func samples() async throws -> [String: Int] {
         let state = try await client.send(RecordingStatus(session: name), timeout: .seconds(60))
         return state.logs.reduce(into: [:]) { $0[$1.stream.device] = $1.samples }
     }
 
-    /// Waits until it has a second of each device.
+    /// Waits until the session has a second of samples of each device.
     func has(_ devices: String...) async throws {
         try await eventually("samples of \(devices)") {
             let samples = try await samples()
@@ -36,19 +35,19 @@ struct NetworkSession: Sendable {
         try await client.send(ServiceHealth(), timeout: .seconds(60))
     }
 
-    /// Waits until nothing is wrong with the recorder.
+    /// Waits until the recorder's health has no reasons.
     func isWell() async throws {
         try await eventually("health to be well") { try await health().reasons.isEmpty }
     }
 
-    /// Waits until the recorder's health has a reason.
+    /// Waits until the recorder's health includes a reason.
     func complains(of reason: String) async throws {
         try await eventually("health to tell of \(reason)") {
             try await health().reasons.contains { $0.contains(reason) }
         }
     }
 
-    /// Waits until the recorder says that a publisher is away.
+    /// Waits until the recorder's health reports an absent publisher.
     func misses(_ address: String, within limit: Duration = .seconds(30)) async throws {
         try await eventually("health to tell that \(address) is away", within: limit) {
             try await health().reasons.contains { $0.contains("\(address) has been away since") }
@@ -56,7 +55,7 @@ struct NetworkSession: Sendable {
     }
 
     /// Checks that each device's log has each sample of its time once, on the grid of its rate.
-    /// - Parameter stopped: those whose publisher was stopped meanwhile, which is a failure of the session.
+    /// - Parameter stopped: the devices whose publisher was stopped meanwhile, which is a failure of the session.
     static func check(_ result: RecordingResult, devices: Set<String>, stopped: Set<String> = []) throws {
         #expect(result.report.isWhole == stopped.isEmpty, "\(result.report)")
         #expect(result.report.streams.allSatisfy { $0.lost == 0 })
@@ -70,7 +69,6 @@ struct NetworkSession: Sendable {
         }
     }
 
-    /// The samples of a log.
     static func samples(of log: RecordingResult.Log, in result: RecordingResult) throws -> [LogItem] {
         try log.files.flatMap { try LogItem.read(FilePath(result.directory).appending($0)) }.filter(\.isSample)
     }

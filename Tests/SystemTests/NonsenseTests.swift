@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A publisher whose messages are partly nonsense ends no program, and spoils no session.
+/// A publisher whose messages are partly nonsense crashes no program and damages no session.
 @Suite(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"), .timeLimit(.minutes(4)))
 struct NonsenseTests {
-    /// HOLDFAST_NONSENSE_SEED=7 has another publisher say other things.
+    /// HOLDFAST_NONSENSE_SEED=7 selects other messages.
     private static let seed = ProcessInfo.processInfo.environment["HOLDFAST_NONSENSE_SEED"] ?? "1"
     private static let messages = 2_000
 
@@ -36,7 +36,8 @@ struct NonsenseTests {
                     #expect(honest.map(\.received) == [100] && honest.map(\.lost) == [0], "seed \(Self.seed)")
                     return result.directory
                 }
-                // Exit code 3: samples were lost, because the publisher announced some that it cannot replay. The files are intact.
+                // Exit code 3: samples were lost, because the publisher announced some that it cannot replay. The files are
+                // intact.
                 try await ProgramUnderTest.run("recorder", arguments: ["verify", session]) { verification in
                     let end = try await verification.end()
                     #expect(end == .exited(3), "seed \(Self.seed): \(verification.standardOutput.suffix(2_000))")
@@ -45,7 +46,7 @@ struct NonsenseTests {
         }
     }
 
-    /// Runs a recorder and a step-counter that listen to an endpoint, and checks that they end as told.
+    /// Runs a recorder and a step-counter that listen to an endpoint, and checks that they end properly.
     private static func listen(
         to endpoint: String, in data: FilePath, _ body: (ProgramReady) async throws -> String
     ) async throws -> String {

@@ -3,7 +3,7 @@ import Messages
 import TestSupport
 import Testing
 
-/// Sessions that begin before they were asked for, with real programs that are killed while the past is fetched.
+/// Sessions that begin before they are requested, with real programs that are killed while they fetch the past.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct PastTests {
     private static let noise = ["--signal", "noise:seed=1", "--rate", "500", "--batch", "5", "--device", "phone"]
@@ -32,7 +32,7 @@ struct PastTests {
                         .filter { $0.marker == nil }
                     #expect(samples.count == stream.expected)
                     #expect(samples.count > 2_000)
-                    // Each once and in order, on the publisher's grid.
+                    // Each sample is there once and in order, on the publisher's grid.
                     let steps = zip(samples, samples.dropFirst()).map { ($1.uptime - $0.uptime) * 500 }
                     #expect(steps.allSatisfy { abs($0 - 1) < 1e-3 })
                     #expect(try await Self.verify(result.directory) == .exited(0))

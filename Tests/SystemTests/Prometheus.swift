@@ -3,16 +3,16 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// A real Prometheus and its judge, promtool: Scripts/setup-prometheus gets them.
+/// A real Prometheus and its checker promtool, installed by Scripts/setup-prometheus.
 struct Prometheus {
     private static let directory = FilePath(#filePath).removingLastComponent().appending("../../.build-prometheus")
 
-    /// Whether there are both.
+    /// Whether both are installed.
     static let isInstalled = ["promtool", "prometheus"].allSatisfy {
         FileManager.default.isExecutableFile(atPath: directory.appending($0).string)
     }
 
-    /// What promtool says; nothing where all is as it should be.
+    /// The complaints of promtool; empty if there are none.
     static func complaints(_ arguments: [String], about input: String = "") async throws -> String {
         try await ProgramUnderTest.run(
             executable: directory.appending("promtool"), arguments: arguments, input: Array(input.utf8)
@@ -22,10 +22,10 @@ struct Prometheus {
         }
     }
 
-    /// One that asks programs each second, as long as the body runs.
+    /// Runs a Prometheus that scrapes programs each second, as long as the body runs.
     /// - Parameters:
-    ///   - rules: the path of its rules.
-    ///   - targets: addresses of metrics, by the name under which they are known.
+    ///   - rules: the path of the alert rules.
+    ///   - targets: addresses of metrics, with the names of their instances.
     static func run(
         rules: FilePath, targets: [(name: String, address: String)], in directory: FilePath,
         _ body: (Prometheus) async throws -> Void
@@ -54,7 +54,7 @@ struct Prometheus {
 
     private let port: UInt16
 
-    /// Values of an expression now, by their labels; nil while it does not answer.
+    /// The current values of an expression, with their labels; nil while Prometheus does not answer.
     func values(of expression: String) async throws -> [(labels: [String: String], value: Double)]? {
         struct Answer: Decodable {
             struct Data: Decodable {
@@ -80,7 +80,7 @@ struct Prometheus {
         }
     }
 
-    /// The labels of the alerts of this name that fire now.
+    /// The labels of the firing alerts of this name.
     func firing(_ alert: String) async throws -> [[String: String]] {
         try await values(of: "ALERTS{alertname=\"\(alert)\", alertstate=\"firing\"}")?.map(\.labels) ?? []
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3)))
 struct PushedSessionTests {
     /// Pushes samples whose values are their numbers.
-    /// - Returns: the status and what is expected next.
+    /// - Returns: the status and the next expected number.
     private func push(
         _ range: Range<Int>, begun: String = #""epoch":"e","#, oldest: Int? = nil, to publisher: ProgramUnderTest
     ) async throws -> (status: String, answer: String) {
@@ -23,7 +23,7 @@ struct PushedSessionTests {
         return (status, answer.firstRange(of: "\r\n\r\n").map { String(answer[$0.upperBound...]) } ?? "")
     }
 
-    /// Waits until the session has so many samples.
+    /// Waits until the session has this many samples.
     private func recorded(_ samples: Int, over cutoff: Cutoff) async throws {
         try await eventually("\(samples) samples") {
             let status = try await cutoff.recordings.send(RecordingStatus(session: "pushed"), timeout: .seconds(60))
@@ -31,9 +31,9 @@ struct PushedSessionTests {
         }
     }
 
-    /// Begins the session behind what was pushed so far.
+    /// Begins the session after the samples pushed so far.
     private func begin(over cutoff: Cutoff) async throws {
-        // A stop waits for what was pushed so far: on a busy machine it would arrive in the session otherwise.
+        // The stop waits for the samples pushed so far: on a busy machine they would otherwise arrive in the session.
         try await cutoff.start(RecordingStart(session: "before", streams: ["m5/"]))
         try await eventually("the stream") {
             let status = RecordingStatus(session: "before")
@@ -41,11 +41,12 @@ struct PushedSessionTests {
         }
         _ = try await cutoff.stop("before")
         try await cutoff.start(RecordingStart(session: "pushed", streams: ["m5/"]))
-        // On a busy machine, the recorder may not have heard of the stream yet: it begins where it is then.
+        // On a busy machine the recorder may not have heard of the stream yet: the log begins with the stream's position at that
+        // time.
         try await recorded(0, over: cutoff)
     }
 
-    /// Its numbers go on, and the publisher knows nothing of those before: they are no loss.
+    /// The device's numbers continue, but the publisher does not know the earlier ones: they are not a loss.
     @Test func aDeviceWithoutAnEpochGoesOnAfterAKill() async throws {
         try await Cutoff.run { cutoff in
             try await cutoff.recorder { _ in
@@ -88,8 +89,8 @@ struct PushedSessionTests {
                     #expect(ahead.status == "409")
                     #expect(ahead.answer.contains(#""next":60"#))
                     #expect(try await push(60..<110, oldest: 60, to: publisher).answer == #"{"next":110}"#)
-                    // What the device has no more is lost. A recorder that asked for it together with what follows
-                    // would hear that it is not retained.
+                    // Samples that the device no longer has are lost. A recorder that requested them together with later ones
+                    // would get the error that they are not retained.
                     try await recorded(60, over: cutoff)
                     #expect(try await push(120..<130, oldest: 120, to: publisher).answer == #"{"next":130}"#)
                     let result = try await cutoff.stop("pushed")

@@ -10,7 +10,7 @@ import Testing
 struct RecordStreamTests {
     private static let clients = FilePath(#filePath).removingLastComponent().appending("Clients")
 
-    /// Records a thousandth of a second apart. What is hard to keep is in some of them.
+    /// Records at intervals of a millisecond. Some have values that are hard to preserve.
     private static func mixed(_ count: Int) -> String {
         let texts = [
             #""walk""#, #""""#, "null", #""say \"hi\", you""#, #""tab\tline\nfeed""#, #""😀 \u00e4 ]]}""#, #""a\\b""#,
@@ -59,14 +59,14 @@ struct RecordStreamTests {
         }
     }
 
-    /// What a session of the mixed stream must be, as `verify`, another's parsers and the archive see it.
+    /// Checks a session of the mixed stream with `verify`, an independent parser and the archive.
     private static func check(
         _ result: RecordingResult, _ source: FilePath, _ format: String, in data: FilePath
     ) async throws {
         let isWhole = result.report.isWhole
         let stream = try #require(result.report.streams.first)
         #expect(stream.lost == 0)
-        // A publisher that comes back late, as on a busy machine, leaves it open how far its former run came.
+        // If the publisher returns late, as on a busy machine, the end of its former run may be unknown.
         #expect(isWhole || stream.gaps.allSatisfy { $0.count == 0 }, "\(result.report)")
         #expect(stream.recovered > 0)
         #expect(stream.types?["touch"] == .json)
@@ -101,7 +101,7 @@ struct RecordStreamTests {
         }
     }
 
-    /// Discards the session: of its texts nothing is left.
+    /// Discards the session, and checks that none of its texts is left.
     private static func discard(_ cutoff: Cutoff) async throws {
         let recordings = cutoff.directory.appending("recordings")
         func texts() throws -> [String] {
@@ -147,7 +147,7 @@ struct RecordStreamTests {
 
     // MARK: The ancestors' recorders
 
-    /// Five items of each of the ancestors' recorders, as they were injected.
+    /// Five items for each of the ancestors' recorders, as their tests injected them.
     private static let injected: [String: (item: @Sendable (Int) -> String, fields: [String])] = [
         "accel": (
             { #"{"timestamp":\#(1_000 + $0),"timestampSince1970":\#(1_200 + $0),"x":0.1,"y":0.12,"z":0.123}"# },
@@ -203,8 +203,8 @@ struct RecordStreamTests {
         ),
     ]
 
-    /// Cases 22 to 27 of SEEDS: each of the ancestors' recorders, also of audio levels and of health (26), is a stream. Ours:
-    /// vectors have a column for each component, and a name that a record has itself gets "_" at its end.
+    /// Cases 22 to 27 of SEEDS: each of the ancestors' recorders, including audio levels and health (26), is a stream. Ours:
+    /// vectors have a column for each component, and a field whose name the record itself uses gets a final "_".
     @Test(arguments: ["json", "csv"])
     func case22Case23Case24Case25Case26Case27FiveInjectedItemsAreRecordedWithAllFields(format: String) async throws {
         let streams = Self.injected.keys.sorted()
@@ -257,7 +257,7 @@ struct RecordStreamTests {
         return inner[parts[1]]
     }
 
-    /// What a table says of a value.
+    /// The value that a table's cell shows.
     private static func cell(_ value: JSONValue?) -> JSONValue? {
         switch value {
         case .null: .string("")

@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A log-manager and recorders that share a data directory: files go while they are recorded, and a recorder is killed.
+/// A log-manager and recorders share a data directory: files are removed during the recording, and a recorder is killed.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct RemovedSegmentTests {
     private static let noise = ["--signal", "noise:seed=1", "--rate", "500", "--batch", "5", "--device", "phone"]
 
-    /// What is used here of `session.json`.
+    /// The part of `session.json` that is used here.
     private struct Record: Decodable {
         struct File: Decodable, Hashable {
             var name: String
@@ -31,8 +31,8 @@ struct RemovedSegmentTests {
             Record.self, from: Data(contentsOf: URL(filePath: directory.appending("session.json").string)))
     }
 
-    /// Removes finished files that are listed and there, as log-manager does.
-    /// - Returns: how many, and their samples.
+    /// Removes listed finished files as log-manager does.
+    /// - Returns: the number of removed files, and of their samples.
     @discardableResult
     private static func removeAll(in directory: FilePath) throws -> (files: Int, samples: Int) {
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.string)
@@ -89,10 +89,10 @@ struct RemovedSegmentTests {
                         removedSamples += samples
                     }
                     try await cutoff.recorder(["--log-manager", logManager, "--log-manager-limit", "10s"]) { recorder in
-                        // A publisher that is known when the session starts.
+                        // The publisher must be known when the session starts.
                         try await cutoff.start(RecordingStart(session: "walk", streams: ["phone/"]))
                         try await cutoff.more(300, in: "walk")
-                        // A finished file is listed, and may go, a little behind the samples.
+                        // A file is listed, and may be removed, a little later than its samples are recorded.
                         try await eventually("a finished file") {
                             try removeAll()
                             return removed > 0
@@ -103,7 +103,7 @@ struct RemovedSegmentTests {
                         try await cutoff.kill(recorder)
                     }
                     try removeAll()
-                    // Without log-manager: the log continues as it was begun.
+                    // Without log-manager: the log keeps its original configuration.
                     try await cutoff.recorder(["--log-manager", "tcp://127.0.0.1:9"]) { recorder in
                         try await cutoff.more(300, in: "walk")
                         let result = try await cutoff.stop("walk")
@@ -125,7 +125,7 @@ struct RemovedSegmentTests {
                     let removal = "\nphone/accelerometer: \(files) removed after upload: phone_"
                     #expect(info.output.contains(removal), "\(info.output)")
 
-                    // After the end too, and all of it; a copy is as good.
+                    // The files of a finished session can all be removed too; a copy works as well.
                     try removeAll()
                     let copy = cutoff.directory.appending("copy")
                     let recovered = try await Self.recorder("recover", session.string, "--output", copy.string)
@@ -133,7 +133,7 @@ struct RemovedSegmentTests {
                     let rest = "walk: 0 samples of 1 stream in 0 files; \(removed) files removed"
                     #expect(recovered.output.contains(rest), "\(recovered.output)")
 
-                    // What nobody says to be removed is damage.
+                    // A missing file that is not listed as removed is damage.
                     let path = session.appending("removed.ndjson")
                     let lines = try String(contentsOfFile: path.string, encoding: .utf8).split(separator: "\n")
                     try (lines.dropLast().joined(separator: "\n") + "\n")
@@ -149,7 +149,7 @@ struct RemovedSegmentTests {
     @Test func recordersOfDifferentShardsShareADirectory() async throws {
         try await Cutoff.run { cutoff in
             try await cutoff.publisher(Self.noise) { _ in
-                // Of two parts, "phone" is in the second.
+                // Of two shards, "phone" is in the second.
                 try await cutoff.recorder(["--shard", "2/2"]) { recorder in
                     try await cutoff.start(RecordingStart(session: "walk", streams: ["phone/"]))
                     try await cutoff.more(100, in: "walk")
@@ -165,7 +165,7 @@ struct RemovedSegmentTests {
                             #expect(try await second.end() == .exited(78))
                         }
                     }
-                    // The other part's recorder leaves the session alone, also where its own recorder is gone.
+                    // The other shard's recorder leaves the session alone, even when the session's own recorder is gone.
                     try await cutoff.kill(recorder)
                     try await ProgramUnderTest.run(
                         "recorder",

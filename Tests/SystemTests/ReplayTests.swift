@@ -5,10 +5,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What goes in comes out: every sample once, in order, to the printed digit.
+/// Replayed recordings are recorded exactly: every sample once, in order, to the printed digit.
 @Suite(.timeLimit(.minutes(5)))
 struct ReplayTests {
-    /// The labelled walks beside the checkout, where they are.
+    /// The labelled walks beside the checkout, if available.
     private static let walks: [FilePath] = {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
         let folder = "\(root)/../shared/steps/open/oxford_opt"
@@ -20,7 +20,7 @@ struct ReplayTests {
         .enabled(
             if: !walks.isEmpty, "the labelled walks, ../shared/steps/open/oxford_opt, are not beside this checkout"))
     func everyLabelledWalkIsRecordedToThePrintedDigit() async throws {
-        // Two at a time: each is two processes, and there may be no more cores.
+        // Two at a time: each takes two processes, and there may be only two cores.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, walk) in Self.walks.enumerated() {
                 if index >= 2 { try await group.next() }
@@ -37,7 +37,7 @@ struct ReplayTests {
     func aReplayedFileIsRecordedToThePrintedDigit(format: String) async throws {
         var text = "t,x,y,z\n"
         for row in 0..<5_000 {
-            // Jittered times and two decimals, as phones give.
+            // Jittered times and two decimals, as from phones.
             let time = Double(row * 10 + row * row % 7) / 1_000
             text += "\(time),\(Double(row % 400 - 200) / 100),\(Double(row * 7 % 981) / 100),\(-Double(row % 3))\n"
         }

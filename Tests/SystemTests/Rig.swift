@@ -6,26 +6,27 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A publisher and a recorder, the real programs, on ports and in a directory of their own.
+/// A real publisher and a real recorder, on ports and in a directory of their own.
 struct Rig: Sendable {
     let directory: FilePath
     let publisher: ProgramUnderTest
     let publisherReady: ProgramReady
     let recorder: ProgramUnderTest
     let recorderReady: ProgramReady
-    /// Asks the publisher.
+    /// Sends requests to the publisher.
     let streams: RequestClient
-    /// Asks the recorder.
+    /// Sends requests to the recorder.
     let recordings: RequestClient
     let context: Context
     let thread: SocketThread
 
     /// Starts both programs, and ends them with the body.
     /// - Parameters:
-    ///   - publishing: the publisher's options; its configuration file, if any, lies in the directory by then.
-    ///   - isLocal: whether the publisher has Unix sockets in place of ports: the kernel keeps little for who does not read them.
+    ///   - publishing: the publisher's options; its configuration file, if any, is in the directory by then.
+    ///   - isLocal: whether the publisher has Unix sockets instead of ports: the kernel buffers little for a subscriber that does
+    ///     not read.
     ///   - recording: the recorder's options.
-    ///   - subdirectory: where under the rig's directory the recorder's data are; nil for the directory itself.
+    ///   - subdirectory: the recorder's data directory under the rig's directory; nil for the directory itself.
     static func run(
         publishing: [String], isLocal: Bool = false, recording: [String] = [], files: [String: String] = [:],
         dataIn subdirectory: String? = nil,
@@ -62,24 +63,22 @@ struct Rig: Sendable {
         }
     }
 
-    /// Starts a session.
     func start(_ request: RecordingStart) async throws {
         let reply = try await recordings.send(request, timeout: .seconds(60))
         #expect(reply.status == "running")
     }
 
-    /// Ends a session.
     func stop(_ session: String) async throws -> RecordingResult {
         try await recordings.send(RecordingStop(session: session), timeout: .seconds(60))
     }
 
-    /// Starts a stream that was waiting.
+    /// Starts a stream that was stopped.
     func startStream(_ name: String) async throws {
         let stream = try #require(StreamName(name))
         _ = try await streams.send(StreamsStart(stream: stream), timeout: .seconds(60))
     }
 
-    /// Waits until a stream's source has given its last sample.
+    /// Waits until a stream's source has delivered its last sample.
     func ended(_ name: String) async throws -> StreamDescription {
         try await eventualValue("the end of \(name)", within: .seconds(40)) {
             let reply = try await streams.send(StreamsList(), timeout: .seconds(60))

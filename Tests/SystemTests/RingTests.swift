@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A session that records all the time and removes its old files, with a recorder that is killed at any moment.
+/// A session that records continuously and removes its old files, with a recorder that is killed at any moment.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct RingTests {
     private static let noise = ["--signal", "noise:seed=1", "--rate", "200", "--batch", "5", "--device", "phone"]
@@ -45,7 +45,7 @@ struct RingTests {
                 for round in 1...4 {
                     let before = try Self.removed(in: directory).count
                     try await cutoff.recorder { recorder in
-                        // As near to a removal as a test can be.
+                        // Kills as close to a removal as a test can.
                         try await eventually("more removed files in round \(round)") {
                             try Self.removed(in: directory).count > before
                         }

@@ -30,7 +30,7 @@ struct RunTests {
     @Test func controlCEndsItCleanly() async throws {
         try await run(duration: "1h") { run, directory in
             _ = try await run.line("the session's name") { $0.hasPrefix("recording session ") }
-            // A terminal sends it to all that runs in the foreground.
+            // A terminal sends SIGINT to all processes in the foreground.
             let group = try #require(run.processIdentifier)
             #expect(kill(-group, SIGINT) == 0)
             let end = try await run.end(within: .seconds(60))
@@ -41,7 +41,7 @@ struct RunTests {
 
     @Test func controlCBeforeTheRecordingEndsIt() async throws {
         try await withTemporaryDirectory { programs in
-            // The third one does not become ready, so that the recording can't have begun.
+            // The third program does not become ready, so the recording can't have begun.
             let built = try ProductsDirectory.executable("recorder").removingLastComponent()
             for name in ["sensor-publisher", "recorder"] {
                 try FileManager.default.createSymbolicLink(
@@ -92,7 +92,7 @@ struct RunTests {
             try await run(duration: "2s", replay: file) { run, _ in
                 let end = try await run.end(within: .seconds(60))
                 #expect(end == .exited(0))
-                // All of it, also what was played while the other programs started.
+                // The whole file, including samples replayed while the other programs started.
                 #expect(run.standardOutput.contains(": 50 samples of 1 stream in 1 file: whole"))
             }
         }
@@ -107,7 +107,7 @@ struct RunTests {
     }
 
     /// Runs the script on ports and in a directory of its own, and checks that it leaves no process behind.
-    /// - Parameter programs: the directory of the programs, if not those that are tested.
+    /// - Parameter programs: the directory of the programs, if not the tested ones.
     private func run(
         duration: String, replay: FilePath? = nil, programs: FilePath? = nil,
         _ body: (ProgramUnderTest, FilePath) async throws -> Void
@@ -139,7 +139,7 @@ struct RunTests {
 
     private static let script = FilePath(#filePath).removingLastComponent().appending("../../Scripts/run")
 
-    /// The variables that a run was given.
+    /// The environment variables of a run.
     private static func environment(of run: ProgramUnderTest) throws -> [String: String] {
         let path = "/proc/\(try #require(run.processIdentifier))/environ"
         let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
@@ -148,7 +148,6 @@ struct RunTests {
             .reduce(into: [:]) { $0[String($1[0])] = String($1[1]) }
     }
 
-    /// The only archive.
     private static func archive(in data: FilePath) throws -> FilePath {
         let names = try FileManager.default.contentsOfDirectory(atPath: data.appending("archives").string)
         let archives = names.filter { $0.hasSuffix(".zip") }
@@ -156,7 +155,7 @@ struct RunTests {
         return data.appending("archives").appending(try #require(archives.first))
     }
 
-    /// The processes whose environment has a text.
+    /// The processes whose environment includes a text.
     private static func processes(mentioning text: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
             guard name.allSatisfy(\.isNumber) else { return false }

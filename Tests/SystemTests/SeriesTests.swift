@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// `recorder record --series`: a session that continues, whoever is killed while it is under way.
+/// `recorder record --series`: a session that continues even if programs are killed during it.
 @Suite(.timeLimit(.minutes(5)))
 struct SeriesTests {
     @Test func aSessionOfASeriesIsGoneOnWithAfterKills() async throws {
@@ -21,15 +21,15 @@ struct SeriesTests {
                         try client.send(.kill)
                         return session
                     }
-                    // One of another name is nobody else's to continue.
+                    // A session of another name does not belong to the series.
                     try await cutoff.start(RecordingStart(session: "other", streams: ["*"]))
                     try await cutoff.kill(recorder)
                     return session
                 }
                 try await cutoff.recorder { _ in
-                    // It has lasted longer than this, so it is ended at once.
+                    // The session has already lasted longer than this, so it ends at once.
                     try await Self.record(in: cutoff, duration: "1s") { client in
-                        #expect(try await Self.session(of: client, "going on with") == session)
+                        #expect(try await Self.session(of: client, "continuing") == session)
                         let end = try await client.end(within: .seconds(40))
                         #expect(end == .exited(0), "\(client.standardOutput)\(client.standardError)")
                         #expect(client.standardOutput.hasSuffix(": whole\n"))
@@ -47,7 +47,7 @@ struct SeriesTests {
         }
     }
 
-    /// The one that asks for the session waits for a recorder that comes back.
+    /// The client that requested the session waits for the recorder to return.
     @Test func aRecorderMayBeKilledMeanwhile() async throws {
         try await Cutoff.run { cutoff in
             try await cutoff.publisher(["--signal", "noise:seed=1"]) { _ in
@@ -80,12 +80,12 @@ struct SeriesTests {
                         _ = try await client.line("that it ends") { $0 == line }
                         try client.send(.interrupt)
                         #expect(try await client.end(within: .seconds(40)) == .exited(74))
-                        let said = "session \(session) is left to the recorder to end"
+                        let said = "the recorder has yet to end session \(session)"
                         #expect(client.standardError.contains(said), "\(client.standardError)")
                         return session
                     }
                     try recorder.send(.resume)
-                    // It was asked, and does it.
+                    // The recorder received the request, and carries it out.
                     try await eventually("the session's end") {
                         try await cutoff.recordings.send(RecordingStatus(session: session), timeout: .seconds(60))
                             .status == "finished"
@@ -98,7 +98,7 @@ struct SeriesTests {
     private static func record<Result: Sendable>(
         in cutoff: Cutoff, duration: String, _ body: (ProgramUnderTest) async throws -> Result
     ) async throws -> Result {
-        // As the recorder itself may be told it, in a container's environment.
+        // The recorder's own endpoint may look like this in a container's environment.
         let reply = cutoff.recorderEndpoint.reply.replacing("127.0.0.1", with: "*")
         return try await ProgramUnderTest.run(
             "recorder",

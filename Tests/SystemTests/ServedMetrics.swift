@@ -2,11 +2,10 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// The metrics of a running program, as Prometheus' parser for Python reads them.
+/// The metrics of a running program, as read by Prometheus' parser for Python.
 struct ServedMetrics {
     /// A family and its values.
     struct Family: Codable {
-        /// One value.
         struct Sample: Codable {
             let name: String
             let labels: [String: String]
@@ -18,7 +17,7 @@ struct ServedMetrics {
         let help: String
         let samples: [Sample]
 
-        /// The names of its labels, but the bounds of a histogram.
+        /// The names of the family's labels, except for the bounds of a histogram.
         var labels: Set<String> { Set(samples.flatMap(\.labels.keys)).subtracting(["le"]) }
     }
 
@@ -32,12 +31,10 @@ struct ServedMetrics {
         }
     }
 
-    /// The value of a sample; nil if there is none.
     func value(_ name: String, _ labels: [String: String] = [:]) -> Double? {
         families.lazy.flatMap(\.samples).first { $0.name == name && $0.labels == labels }?.value
     }
 
-    /// The sum of a family's values.
     func sum(_ name: String) -> Double {
         families.first { $0.name == name }?.samples.reduce(0) { $0 + $1.value } ?? .nan
     }

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The commands for a session's directory: what they say to a shell.
+/// The commands for a session's directory, and their exit codes and output.
 @Suite(.timeLimit(.minutes(5)))
 struct SessionCommandTests {
     @Test func aSessionIsVerifiedShownAndRecovered() async throws {
@@ -18,9 +18,9 @@ struct SessionCommandTests {
                 let state = try await rig.recordings.send(RecordingStatus(session: "walk"), timeout: .seconds(60))
                 return state.logs.contains { $0.samples > 20 }
             }
-            // A copy in the middle of it is what a crash leaves.
+            // A copy made during the session is like the result of a crash.
             let copy = rig.directory.appending("copy")
-            // Files come and go meanwhile.
+            // Files may appear and disappear meanwhile.
             try await eventually("a copy") {
                 try? FileManager.default.removeItem(atPath: copy.string)
                 return (try? FileManager.default.copyItem(atPath: directory.string, toPath: copy.string)) != nil

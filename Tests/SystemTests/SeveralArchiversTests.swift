@@ -6,18 +6,18 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Three archivers, real programs, on one data directory; one is killed in the middle of an upload, and just after one.
+/// Three archivers, real programs, on one data directory; one is killed during an upload, and right after one.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct SeveralArchiversTests {
     private static let sessions = (10..<40).map { "session-\($0)" }
 
     /// When an archiver is killed.
     private enum Moment: CaseIterable, Sendable {
-        /// It copies an archive.
+        /// During the copy of an archive.
         case copying
-        /// The receiver has the archive under its name, and there is no receipt, or hardly.
+        /// The receiver has the archive under its name, and the receipt does not exist yet, or has just been written.
         case named
-        /// Not.
+        /// The archiver is not killed.
         case never
     }
 
@@ -34,7 +34,7 @@ struct SeveralArchiversTests {
         }
     }
 
-    /// What is looked at of a receipt.
+    /// The part of a receipt that is checked.
     private struct Receipt: Codable {
         struct Confirmed: Codable {
             struct Archive: Codable {
@@ -52,14 +52,14 @@ struct SeveralArchiversTests {
         let unmarked: [LogFileOutcome.Refusal]?
     }
 
-    /// A data directory with sessions that are over, and where their archives go.
+    /// A data directory with finished sessions, and the receiver of their archives.
     private struct Place {
         let data: FilePath
         let receiver: FilePath
         let keeper: LogKeeper
         let created: CreatedFiles
 
-        /// The copies that were begun so far.
+        /// The copies begun so far.
         func copies() throws -> [Copy] { try created.names().compactMap { Copy($0) } }
 
         func receipt(_ session: String) throws -> Receipt? {
@@ -68,7 +68,7 @@ struct SeveralArchiversTests {
             return try JSONDecoder().decode(Receipt.self, from: bytes)
         }
 
-        /// Whether everything is done.
+        /// Whether every session has a receipt and its files are marked.
         func isSettled() throws -> Bool { try sessions.allSatisfy { try receipt($0)?.marked != nil } }
     }
 
@@ -98,15 +98,15 @@ struct SeveralArchiversTests {
         }
     }
 
-    /// Runs an archiver until everything is done, or until its moment has come.
-    /// - Returns: its process, and what it logged.
+    /// Runs an archiver until everything is done, or until the moment to kill it.
+    /// - Returns: its process, and its log.
     private static func archiver(in place: Place, killedWhen moment: Moment) async throws -> (Int32, String) {
         try await ProgramUnderTest.run(
             "archiver",
             arguments: [
                 "--data", place.data.string, "--subscribe", "tcp://127.0.0.1:9", "--log-manager",
                 place.keeper.ready.reply, "--upload-to", "file://\(place.receiver)", "--rescan-interval", "1s",
-                // So slow that a copy takes a moment, and that nobody does everything alone.
+                // Slow enough that a copy takes a while, and that no archiver does everything alone.
                 "--upload-limit", "20KB", "--log-format", "json",
             ] + ProgramUnderTest.anyPorts, in: place.data
         ) { program in
@@ -118,7 +118,7 @@ struct SeveralArchiversTests {
                 case .copying: return !copies.isEmpty
                 case .named:
                     let objects = try FileManager.default.contentsOfDirectory(atPath: place.receiver.string)
-                    // On a busy machine, the others may be done before this one is ready.
+                    // On a busy machine, the others may finish before this one is ready.
                     return try copies.contains { objects.contains($0.archive) } || place.isSettled()
                 case .never: return try place.isSettled()
                 }
@@ -135,7 +135,7 @@ struct SeveralArchiversTests {
             var killed: [Int32] = []
             var others: [Int32] = []
             try await withThrowingTaskGroup(of: [(Moment, Int32, String)].self) { archivers in
-                // The first is started again after each kill.
+                // The first archiver is restarted after each kill.
                 for moments in [Moment.allCases, [.never], [.never]] {
                     archivers.addTask {
                         var ended: [(Moment, Int32, String)] = []
@@ -155,22 +155,22 @@ struct SeveralArchiversTests {
             }
             try await Self.expectEachOnce(in: place, killed: Set(killed))
             let copies = try place.copies()
-            // A busy machine may start one when nothing is left to be done.
+            // On a busy machine, an archiver may start after everything is done.
             #expect(Set(copies.map(\.process)).count >= 3, "\(killed), \(others)")
             for session in Self.sessions {
                 let lines = logs.split(separator: "\n").filter { $0.contains("\"\(session)\"") }
                 for message in ["archive made", "archive uploaded", "stream files marked"] {
-                    // A program may have been killed between what it did and what it said of it.
+                    // A program may be killed between an action and its log message.
                     #expect(lines.count { $0.contains("\"\(message)\"") } <= 1, "\(session): \(message) twice")
                 }
             }
         }
     }
 
-    /// One archive, one object and one receipt for each session, and no copy for nothing.
+    /// Checks that each session has one archive, one object and one receipt, and that no copy was unnecessary.
     private static func expectEachOnce(in place: Place, killed: Set<Int32>) async throws {
         func names(_ path: FilePath) throws -> [String] {
-            // What a killed one left unfinished is hidden, and goes when its session is looked at again.
+            // Unfinished files of a killed archiver are hidden; they are removed when their session is next examined.
             try FileManager.default.contentsOfDirectory(atPath: path.string).filter { !$0.hasPrefix(".") }.sorted()
         }
         #expect(try names(place.receiver) == sessions.map { "\($0).zip" })
@@ -183,12 +183,12 @@ struct SeveralArchiversTests {
             #expect(receipt.unmarked == nil)
             let sha256 = try await Tool.sha256(place.receiver.appending("\(session).zip"))
             #expect(sha256 == receipt.archives.first?.archive.sha256)
-            // Whoever was not killed copied it, or saw that it was there.
+            // Any archiver that was not killed either copied the archive or found it there.
             let own = copies.filter { $0.archive == "\(session).zip" }
             let finished = own.filter { !killed.contains($0.process) }
             #expect(!own.isEmpty && finished.count <= 1, "\(session) was copied by \(own)")
-            // One that was killed may have named its copy, and left the other name: whoever comes next takes that first, which
-            // looks like a copy of its own.
+            // A killed archiver may have named its copy and left the temporary name: the next archiver takes that over first,
+            // which looks like a copy of its own.
             if finished.count == 1, own.count == 1 {
                 #expect(receipt.archives.first?.confirmation.wasThere == false, "\(session)")
             }

@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Two recorders and a log-manager on one data directory, under load: what is finished goes while more comes.
+/// Two recorders and a log-manager on one data directory, under load: finished files are removed while new ones are written.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct SharedDirectoryTests {
-    /// Of two parts, `left-wrist` is in the first and `phone` in the second.
+    /// Of two shards, `left-wrist` is in the first and `phone` in the second.
     private static let streams = ["left-wrist", "phone"].flatMap { device in
         ["accelerometer", "gyro"].map { stream in
             #"{"device":"\#(device)","stream":"\#(stream)","rate":500,"batch":5,"signal":"noise:seed=1"}"#
@@ -18,13 +18,12 @@ struct SharedDirectoryTests {
 
     private static let limit = 200_000
 
-    /// How late the publisher was so far.
+    /// How late the publisher has been so far.
     private struct Lateness {
         let median: Double
         let late: Double
     }
 
-    /// One recorder and its session.
     private struct Part {
         let session: String
         let device: String
@@ -79,7 +78,7 @@ struct SharedDirectoryTests {
         }
     }
 
-    /// Waits until a session has so many samples.
+    /// Waits until a session has this many samples.
     private static func samples(_ count: Int, in part: Part) async throws {
         try await eventually("\(count) samples in session \(part.session)") {
             let state = try await part.client.send(RecordingStatus(session: part.session), timeout: .seconds(60))
@@ -107,8 +106,8 @@ struct SharedDirectoryTests {
                         try await cleanUp(while: [wrist, pocket], in: data)
                         let during = try await Self.lateness(of: publisher)
                         let undisturbed = try #require(before)
-                        // Generous: other tests run on the same machine, now these and now those. Sampling is disturbed
-                        // where a clean-up of a few hundred files would show in the median.
+                        // Generous, because the load by other tests varies. Sampling counts as disturbed if a clean-up of a few
+                        // hundred files shows in the median.
                         #expect(
                             during.median < 3 * undisturbed.median + 0.05 && during.late < 3 * undisturbed.late + 0.5,
                             "late by \(during.median) s, 99 % \(during.late), before \(undisturbed.median), \(undisturbed.late)"
@@ -127,7 +126,7 @@ struct SharedDirectoryTests {
             in: data, options + ["--pending-threshold", "\(Self.limit / 10)"] + recorders
         ) { keeper in
             try await LogEvents.listening(to: keeper) { events in
-                // What there was before, and then what comes.
+                // First the files from before, then new ones.
                 try await eventually("the first clean-up", within: .seconds(60)) {
                     try await keeper.send(LogsUsage()).totalBytes <= Self.limit
                 }
@@ -142,27 +141,27 @@ struct SharedDirectoryTests {
                 let removed = heard.filter { $0.change == .removed }
                 #expect(removed.allSatisfy { $0.reason == "whenFull" })
                 #expect(Set(removed.compactMap(\.path)).count == removed.count)
-                // Of both recorders.
+                // Files of both recorders were removed.
                 #expect(Set(removed.map(\.name)).count == Self.streams.count)
             }
             #expect(try await keeper.terminate() == .exited(0))
         }
     }
 
-    /// A threshold that is crossed is said again only after something was removed. A file counts no more once it is in the
-    /// ledger, and its event comes when it is gone, so the count at the end tells.
+    /// A crossed threshold is reported again only after a removal. A file no longer counts once it is in the ledger, but its
+    /// event comes after its removal, so only the final count is decisive.
     private func expectOnceEach(_ events: [LogFileEvent]) {
         let crossings = events.filter { $0.change == .threshold && $0.threshold == "totalBytes" }
         #expect(crossings.allSatisfy { $0.limit == Self.limit && $0.bytes ?? 0 > Self.limit })
         #expect(crossings.count >= 3 && crossings.count <= events.count { $0.change == .removed } + 1)
-        // Clean-ups leave more than that, also where a file of recovered samples of 60 kB goes: it is crossed once and stays
-        // so, before anybody listened or after.
+        // Clean-ups leave more than this limit, even when a file of recovered samples of 60 kB is removed: the threshold is
+        // crossed once, before or after the subscription, and stays crossed.
         #expect(events.count { $0.threshold == "pendingUploadBytes" } <= 1)
     }
 
     private func stop(_ part: Part, in data: FilePath) async throws {
         let result = try await part.client.send(RecordingStop(session: part.session), timeout: .seconds(60))
-        // A publisher that comes back late, as on a busy machine, leaves it open how far its former run came.
+        // If a publisher returns late, as on a busy machine, the end of its former run may be unknown.
         #expect(result.report.streams.allSatisfy { $0.lost == 0 && $0.gaps.allSatisfy { $0.count == 0 } })
         let directory = data.appending("recordings").appending(part.session).string
         let (end, text) = try await ProgramUnderTest.run("recorder", arguments: ["verify", directory]) { program in

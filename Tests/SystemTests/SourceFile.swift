@@ -2,7 +2,7 @@ import FoundationEssentials
 import SystemPackage
 import TestSupport
 
-/// A recording to replay: times and accelerations, read here by other means than the publisher's.
+/// A recording to replay: times and accelerations, read independently of the publisher's code.
 struct SourceFile {
     let times: [Double]
     let rows: [[Double]]
@@ -15,7 +15,7 @@ struct SourceFile {
         rows = numbers.map { Array($0[1...3]) }
     }
 
-    /// Reads gzipped CSV, unpacked by the system's own tool.
+    /// Reads gzipped CSV, unpacked by gzip.
     init(gzip path: FilePath) async throws {
         self.init(csv: try await Tool.output(of: "gzip", ["-dc", path.string]))
     }

@@ -7,10 +7,9 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// step-counter as people run it: live as over a file, killed, with clients that stop, without room.
+/// step-counter as people run it: live and over a file, killed, with clients that stop, and on a full disk.
 @Suite(.timeLimit(.minutes(3)))
 struct StepCounterTests {
-    /// How long the walk is.
     private static let seconds = 120
 
     @Test(arguments: [[], ["--packed"]])
@@ -29,7 +28,7 @@ struct StepCounterTests {
                 try await counter.counts(100)
                 try await counter.kill()
             }
-            // Once more as soon as it is there.
+            // Killed again as soon as it is ready.
             try await rig.counter { try await $0.kill() }
             try await rig.counter { counter in
                 try await eventually("the end of the walk", within: .seconds(60)) {
@@ -48,7 +47,7 @@ struct StepCounterTests {
         }
     }
 
-    /// When steps were made, to 10 ms.
+    /// The times of steps, rounded to 10 ms.
     private func times(of counter: StepRig.Counter, from began: Double) async throws -> [Double] {
         var times: [Double] = []
         for piece in 0..<4 {
@@ -83,9 +82,10 @@ struct StepCounterTests {
                     _ = try await client.line("an update after all") { Self.update($0)?.total ?? 0 >= resumed }
                     let updates = client.standardOutput.split(separator: "\n").compactMap { Self.update($0) }
                     let missed = updates.filter { $0.time > stopped && $0.time < continued }
-                    // What was published until it was disconnected, half a second at most on a machine that is not behind.
+                    // Only updates published before the disconnection are missed: half a second at most on a machine that is not
+                    // behind.
                     #expect(missed.allSatisfy { $0.time - stopped < 2 }, "\(missed), stopped at \(stopped)")
-                    // The next one has all of the steps meanwhile.
+                    // The next update includes all steps made meanwhile.
                     let next = try #require(updates.first { $0.time >= continued })
                     let before = try #require(updates.last { $0.time <= stopped })
                     #expect(next.total >= before.total + 300)
@@ -95,14 +95,14 @@ struct StepCounterTests {
         }
     }
 
-    /// What a line of the client says: a total, and when it was published.
+    /// Parses a line of the client: a total, and the time of its publication.
     private static func update(_ line: some StringProtocol) -> (total: Int, time: Double)? {
         let words = line.split(separator: " ")
         guard words.count == 2, let total = Int(words[0]), let time = Double(words[1]) else { return nil }
         return (total, time)
     }
 
-    /// The walks end, so that a slow machine needs longer and has no more to do.
+    /// The walks are finite, so a slow machine takes longer but has no more to do.
     @Test func manyDevicesGoOnAfterAKill() async throws {
         let devices = 100
         let streams = (0..<devices).map { #"{"device":"d\#($0)","replay":"walk.csv","unit":"m/s2","batch":25}"# }

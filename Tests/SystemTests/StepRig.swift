@@ -6,20 +6,20 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A publisher, and step-counters one after the other in one directory: the real programs.
+/// A real publisher, and successive real step-counters in one directory.
 struct StepRig: Sendable {
     let directory: FilePath
     let publisher: ProgramUnderTest
     let publisherReady: ProgramReady
-    /// Asks the publisher.
+    /// Sends requests to the publisher.
     let streams: RequestClient
     let context: Context
     let thread: SocketThread
 
-    /// Runs a publisher that replays a walk as `phone/accelerometer`, twenty times as fast.
+    /// Runs a publisher that replays a walk as `phone/accelerometer` at twenty times its speed.
     /// - Parameters:
-    ///   - seconds: how long the walk is; it is in `walk.csv`.
-    ///   - options: more for the publisher.
+    ///   - seconds: the length of the walk, which is in `walk.csv`.
+    ///   - options: further options of the publisher.
     static func run(
         replaying seconds: Int, options: [String], _ body: @Sendable (StepRig) async throws -> Void
     ) async throws {
@@ -32,7 +32,7 @@ struct StepRig: Sendable {
     /// Runs a publisher.
     /// - Parameters:
     ///   - publishing: its options, which may name files in its directory.
-    ///   - prepare: makes them.
+    ///   - prepare: creates those files.
     static func run(
         publishing: [String], preparing prepare: (FilePath) throws -> Void,
         _ body: @Sendable (StepRig) async throws -> Void
@@ -55,7 +55,7 @@ struct StepRig: Sendable {
     }
 
     /// Runs a step-counter.
-    /// - Parameter disk: its data directory; the rig's if nothing is said.
+    /// - Parameter disk: its data directory; nil for the rig's.
     func counter<Result: Sendable>(
         on disk: SmallDisk? = nil, _ body: (Counter) async throws -> Result
     ) async throws -> Result {
@@ -73,7 +73,7 @@ struct StepRig: Sendable {
         }
     }
 
-    /// A step-counter that runs.
+    /// A running step-counter.
     struct Counter {
         let program: ProgramUnderTest
         let ready: ProgramReady
@@ -91,17 +91,16 @@ struct StepRig: Sendable {
             ).numberOfSteps
         }
 
-        /// Waits until so many steps are counted.
+        /// Waits until this many steps are counted.
         func counts(_ count: Int, of device: String = "phone") async throws {
             try await eventually("\(count) steps of \(device)", within: .seconds(60)) {
                 try await steps(of: device) >= count
             }
         }
 
-        /// What it measures of itself.
         func measures() async throws -> [String: Double] { try await ask(ServiceHealth()).measures ?? [:] }
 
-        /// Ends it at once, as a power cut of this program alone.
+        /// Kills the program, like a power cut of this program alone.
         func kill() async throws {
             try program.send(.kill)
             #expect(try await program.end() == .killed(by: 9))

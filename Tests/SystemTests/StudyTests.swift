@@ -37,7 +37,7 @@ struct StudyTests {
                         #expect(output.hasPrefix("ok "))
                         try await Self.expectTheArchiveHasEverything(
                             receiver, encoded: rig.directory.appending("result.json"))
-                        // What became of the session can be found by whoever knows its name.
+                        // The ledger shows what became of the session, to anybody who knows its name.
                         let ledger = try String(
                             contentsOfFile: data.appending("recordings/discarded.ndjson").string, encoding: .utf8)
                         #expect(ledger.contains(output.dropFirst(3).prefix(64)))
@@ -51,7 +51,7 @@ struct StudyTests {
         }
     }
 
-    /// - Parameter encoded: the result as the recorder answered it.
+    /// - Parameter encoded: the result as the recorder returned it.
     private static func expectTheArchiveHasEverything(_ receiver: FilePath, encoded: FilePath) async throws {
         let archive = receiver.appending("participant-7.zip")
         func file(_ name: String) async throws -> JSONValue {

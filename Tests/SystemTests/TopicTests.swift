@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What a subscriber gets, and what it learns of what it did not get.
+/// What a subscriber receives, and how it learns of missed messages.
 @Suite(.timeLimit(.minutes(5)))
 struct TopicTests {
     private static let twoDevices = """

@@ -3,20 +3,20 @@ import TestSupport
 import Testing
 
 extension Victim {
-    /// Where nobody answers.
+    /// An endpoint where nothing answers.
     static let nobody = "tcp://127.0.0.1:9"
 
-    /// What a program is started with besides its ports.
+    /// A program's options besides its ports.
     static let programs: [String: [String]] = [
         "sensor-publisher": ["--signal", "sine", "--rate", "100", "--batch", "1", "--device", "phone"],
         "recorder": ["--subscribe", nobody],
-        // It is not the honest client that is silent if attacks take the processors for half a second.
+        // An honest client may seem silent if attacks occupy the processors for half a second.
         "step-counter": ["--subscribe", nobody, "--client-silence", "30s"],
         "log-manager": ["--subscribe", nobody], "archiver": ["--subscribe", nobody, "--log-manager", nobody],
     ]
 
     /// Runs a program to be attacked until the body ends.
-    /// - Parameter code: what it exits with.
+    /// - Parameter code: its expected exit code.
     static func run(
         _ name: String, _ options: [String], exiting code: Int32 = 0, _ body: @Sendable (Victim) async throws -> Void
     ) async throws {

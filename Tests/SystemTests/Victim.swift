@@ -6,13 +6,13 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A program that is attacked, and an honest peer that speaks with it meanwhile.
+/// A program that is attacked, with an honest client that uses it meanwhile.
 struct Victim: Sendable {
-    /// How much memory an attack may take. Several times what `PeerLimits` let through, since a busy machine looks late.
+    /// The memory that an attack may take: several times what `PeerLimits` allows, since a busy machine checks late.
     static let maximumGrowth = 300 << 20
     /// The pause between two honest requests.
     private static let pause = Duration.milliseconds(10)
-    /// How long an honest request may take, on a busy machine.
+    /// The longest time that an honest request may take, on a busy machine.
     private static let limit = Duration.seconds(20)
 
     let program: ProgramUnderTest
@@ -23,8 +23,8 @@ struct Victim: Sendable {
     private let options: SocketOptions
     private let process: Int32
 
-    /// A program that runs.
-    /// - Parameter security: what honest peers show.
+    /// Attaches to a running program.
+    /// - Parameter security: the keys of honest peers.
     init(_ program: ProgramUnderTest, security: SocketSecurity = .plain) async throws {
         var options = SocketOptions()
         options.security = security
@@ -37,16 +37,15 @@ struct Victim: Sendable {
         process = try #require(program.processIdentifier)
     }
 
-    /// What it measures of itself.
     func measures() async throws -> [String: Double] {
         try await client.send(ServiceHealth(), timeout: Self.limit).measures ?? [:]
     }
 
-    /// Attacks it, and checks that it lives, takes little memory, and serves honest peers, meanwhile and afterwards.
+    /// Attacks the program, and checks that it survives, uses little memory, and serves honest peers during and after the attack.
     /// - Parameters:
-    ///   - growth: how much memory it may take.
-    ///   - newcomers: whether one that connects meanwhile must be served too.
-    ///   - attack: continues as long as it likes.
+    ///   - growth: how much memory the attack may take.
+    ///   - newcomers: whether a client that connects during the attack must be served too.
+    ///   - attack: may run for any time.
     func endure(
         _ what: String, growth maximum: Int = maximumGrowth, newcomers: Bool = true,
         _ attack: @escaping @Sendable () async throws -> Void
@@ -64,7 +63,7 @@ struct Victim: Sendable {
         }
     }
 
-    /// Attacks it, and has honest peers answered meanwhile.
+    /// Attacks the program while honest clients send requests.
     private func serve(
         _ what: String, newcomers: Bool, during attack: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -97,7 +96,7 @@ struct Victim: Sendable {
         try RequestClient(context: context, thread: thread, endpoint: ready.reply, options: options)
     }
 
-    /// One of the sizes in proc(5)'s status, in bytes.
+    /// A size from the status file in proc(5), in bytes.
     private func memory(_ name: String) throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(name + ":") })
@@ -105,7 +104,7 @@ struct Victim: Sendable {
         return try #require(number.flatMap { Int($0) }) << 10
     }
 
-    /// Has the kernel begin anew to note the most memory that the process takes.
+    /// Resets the kernel's record of the process's peak memory.
     private func resetPeak() throws {
         try Data("5".utf8).write(to: URL(filePath: "/proc/\(process)/clear_refs"))
     }

@@ -5,12 +5,12 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// `recorder watch` with real programs: falls in recorded data, found at once, each in the middle of a whole session.
+/// `recorder watch` with real programs: falls in recorded data are found at once, each in the middle of a whole session.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct WatchTests {
     private static let rate = 100.0
 
-    /// A recording of somebody who sits, and falls now and then: free fall, the impact, and rest.
+    /// A synthetic recording of a person who sits and sometimes falls: free fall, the impact, and rest.
     /// - Parameter falls: the times of the impacts, in seconds.
     private static func recording(seconds: Int, falls: [Double]) -> String {
         var text = "t,x,y,z\n"
@@ -35,12 +35,12 @@ struct WatchTests {
                 + ["--publisher", rig.publisherReady.publish] + options, in: rig.directory, body)
     }
 
-    /// The sessions that the lines of a watch say that they are over, with the directories.
+    /// The finished sessions in the output of a watch, with their lines.
     private static func ended(_ lines: String) -> [(session: String, line: Substring)] {
         lines.matches(of: #/(?m)^session (\S+) is over: .*$/#).map { (String($0.output.1), $0.output.0) }
     }
 
-    /// Milliseconds between a publication and the line that tells of it.
+    /// The milliseconds between a publication and the line that reports it.
     private static func delays(_ lines: String) -> [Int] {
         lines.matches(of: #/found (-?\d+) ms after it was published/#).compactMap { Int($0.output.1) }
     }
@@ -63,7 +63,7 @@ struct WatchTests {
                 let output = watch.standardOutput
                 let delays = Self.delays(output)
                 #expect(delays.count == falls.count)
-                // On a machine with other work, one may be late.
+                // On a machine with other work, a single line may be late.
                 #expect(delays.sorted()[delays.count / 2] <= 200, "\(output)")
                 let ended = Self.ended(output)
                 #expect(ended.count == falls.count)
@@ -74,7 +74,7 @@ struct WatchTests {
                     #expect(result.report.isWhole, "\(result.report)")
                     let samples = try LogItem.read(rig.onlyFile(of: result)).filter(\.isSample)
                     let impact = try #require(samples.firstIndex { ($0.z ?? 0) > 3 })
-                    // The fall is 2 s behind the session's beginning, but for how late the publisher's clock was heard.
+                    // The fall is 2 s after the session's beginning, give or take the delay of the publisher's clock reading.
                     #expect(abs(samples[impact].timestamp - 2) < 0.5, "\(samples[impact])")
                     #expect(abs(samples[0].timestamp) < 0.5, "\(samples[0])")
                     #expect(impact >= 150, "\(index): \(impact) samples before the fall")

@@ -4,7 +4,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Alerts and the dashboard, as Prometheus itself has them.
+/// Alerts and the dashboard, evaluated by Prometheus itself.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: Prometheus.isInstalled, "there is no Prometheus: make prometheus gets it"))
@@ -13,7 +13,6 @@ struct WatchingTests {
     private static let ruleTests = DocumentationPage.root.appending("compose/prometheus/holdfast.rules.test.yaml")
     private static let dashboard = DocumentationPage.root.appending("compose/grafana/holdfast.json")
 
-    /// The expressions of the dashboard's panels.
     private static func expressions() throws -> [String] {
         struct Dashboard: Decodable {
             struct Panel: Decodable {
@@ -52,7 +51,7 @@ struct WatchingTests {
         }
     }
 
-    /// A gap at a session's start, a stream that stops and goes on, a program that dies and is back.
+    /// A gap at a session's start, a stream that stops and resumes, a program that dies and returns.
     @Test func faultsOfRealProgramsAreTold() async throws {
         let port = try FreePort.next()
         try await FivePrograms.run(options: [

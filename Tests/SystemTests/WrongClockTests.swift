@@ -4,10 +4,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Publishers on machines whose date is wrong: what they sample is there, by their own date, and everybody is told.
+/// Publishers on machines with a wrong date: their samples are recorded by their own date, and the difference is reported.
 @Suite(.timeLimit(.minutes(2)))
 struct WrongClockTests {
-    /// Starts a publisher that is an hour and more off, listening where the recorder expects it.
+    /// Starts a publisher whose clock is off by an hour or more, at the endpoint where the recorder expects it.
     private func publisher(
         _ device: String, ahead seconds: Int, in data: FilePath, _ body: (ProgramUnderTest) async throws -> Void
     ) async throws {
@@ -26,7 +26,7 @@ struct WrongClockTests {
         }
     }
 
-    /// One is there at the start, one comes during the session.
+    /// One publisher is there at the start; the other appears during the session.
     @Test func whatIsSampledByAnotherDateIsAllThereAndSaidToBe() async throws {
         try await withTemporaryDirectory { data in
             try await publisher("ahead", ahead: 3_600, in: data) { _ in
@@ -55,14 +55,14 @@ struct WrongClockTests {
             for clock in clocks {
                 let device = clock.endpoint.contains("ahead") ? "ahead" : "behind"
                 #expect(abs(clock.first - (device == "ahead" ? 3_600 : -7_200)) < 0.2 + clock.uncertainty)
-                // Each by its own date, which the report tells how to turn into the recorder's.
+                // Each device's samples have its own date; the report has the offset to the recorder's.
                 let log = try #require(result.logs.first { $0.name.hasPrefix(device) })
                 let samples = try NetworkSession.samples(of: log, in: result)
                 #expect(samples.count == log.samples)
                 #expect(samples.allSatisfy { abs($0.timestamp - clock.first) < 60 })
             }
         }
-        // Nobody needs to be told any more.
+        // The health no longer needs to mention the clocks.
         try await eventually("health to be silent about clocks") {
             try await session.health().reasons.allSatisfy { !$0.contains("clock") }
         }

@@ -4,7 +4,7 @@ import TextInput
 
 @Suite(.timeLimit(.minutes(5)))
 struct LineReaderTests {
-    /// An error of who reads.
+    /// An error that the reader's caller throws.
     private enum Mistake: TextInputFailure, Equatable {
         case text(TextInputError)
         case number(String)

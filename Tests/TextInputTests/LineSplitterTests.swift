@@ -9,7 +9,7 @@ struct LineSplitterTests {
         }
     }
 
-    /// All lines of a text that comes in chunks of `size` bytes.
+    /// All lines of a text that arrives in chunks of `size` bytes.
     private func lines(_ text: String, chunk size: Int) throws -> [String] {
         var splitter = LineSplitter()
         var lines: [String] = []

@@ -4,7 +4,7 @@ import ServiceKit
 import Testing
 import Triggers
 
-/// What a person may write after `--when`.
+/// Expressions that a person may write after `--when`.
 @Suite struct TriggerExpressionTests {
     @Test func aMagnitudeHasAUnit() throws {
         let expression = try TriggerExpression(typed: "left-wrist/accelerometer |a| > 3g")
@@ -52,13 +52,14 @@ import Triggers
 
     @Test(arguments: [
         ("", "names no stream"), ("left-wrist |a| > 3g", "names no stream"), ("a/b/c x > 1", "names no stream"),
-        ("a/b", "say what"), ("a/b |a", "a magnitude"), ("a/b || > 3", "a magnitude"),
+        ("a/b", "the condition is missing"), ("a/b |a", "a magnitude"), ("a/b || > 3", "a magnitude"),
         ("a/b |x,,y| > 3", "a magnitude"),
-        ("a/b x", "does not compare"), ("a/b x ~ 3", "does not compare"), ("a/b x > g", "begin with a number"),
-        ("a/b x > 3g soon", "too much"), ("a/b x > 3 for", "too much"), ("a/b x > 3 for 0s", "no time"),
-        ("a/b silent soon", "not a duration"), ("a/b silent 5s 6s", "too much"), ("a/b rate < 80g", "in Hz"),
-        ("a/b |a| = \"x\"", "with a field"), ("a/b x > \"x\"", "with a field"), ("a/b x = \"x", "no end"),
-        ("threshold bytes", "is no threshold"), ("threshold of", "is no threshold"),
+        ("a/b x", "is not a comparison"), ("a/b x ~ 3", "is not a comparison"), ("a/b x > g", "begin with a number"),
+        ("a/b x > 3g soon", "not expected here"), ("a/b x > 3 for", "not expected here"),
+        ("a/b x > 3 for 0s", "is not a time"),
+        ("a/b silent soon", "not a duration"), ("a/b silent 5s 6s", "not expected here"), ("a/b rate < 80g", "in Hz"),
+        ("a/b |a| = \"x\"", "with a field"), ("a/b x > \"x\"", "with a field"), ("a/b x = \"x", "no closing quote"),
+        ("threshold bytes", "is not a threshold"), ("threshold of", "is not a threshold"),
         ("threshold of a/b", "names no log"), ("a/b > 3", "a field is missing"),
     ])
     func whatIsWrongIsSaid(text: String, reason: String) {

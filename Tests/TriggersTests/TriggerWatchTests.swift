@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 import Triggers
 
-/// A watch in virtual time: each fall in a session from `before` it to `after` it, whatever is lost or late.
+/// A watch in virtual time: a session covers each fall, from `before` until `after` it, even if messages are lost or late.
 @Suite struct TriggerWatchTests {
     private static let second = WatchWorld.second
     private static let expression = "left-wrist/accelerometer |a| > 3g"
 
-    /// A thousand falls in an hour, at random times.
+    /// A number of falls at random times.
     private static func falls(_ count: Int, seed: UInt64, within seconds: Int64) -> [Int64] {
         var random = SplitMix(seed: seed)
         let places = (0..<count).map { _ in Int64.random(in: 5..<(seconds * 20), using: &random) }
@@ -17,7 +17,7 @@ import Triggers
         return Set(places).sorted().map { $0 * second / 20 }
     }
 
-    /// Each fall must be in the middle of a session, and each session must have a fall.
+    /// Each fall must be in the middle of a session, and each session must contain a fall.
     private static func judge(_ world: WatchWorld, _ falls: [Int64], before: Int64, after: Int64, slack: Int64) {
         let sessions = world.sessions
         for fall in falls {
@@ -52,7 +52,8 @@ import Triggers
         if times.after == 1 { #expect(world.sessions.count > 700) } else { #expect(world.sessions.count < 300) }
     }
 
-    /// The recorder's own core, write-ahead log and files record them, and both miss a part of what is published.
+    /// The recorder's own core, write-ahead log and files record the sessions; the watch and the recorder both miss some
+    /// messages.
     @Test(arguments: [(1, 1), (10, 20)])
     func aTriggerEveryFewSecondsMakesWholeSessions(times: (before: Int64, after: Int64)) throws {
         try withTemporaryDirectory { data in
@@ -73,7 +74,7 @@ import Triggers
                 let verification = try recorder.directory(of: session.name).verify()
                 #expect(verification.verdict == .whole, "\(session.name): \(verification.findings)")
                 let last = falls.last { $0 + after <= session.end ?? .max } ?? 0
-                // What the publisher had not put into a batch by then is not there.
+                // Samples that the publisher had not put into a batch by then are absent.
                 let least = (last + after - max(0, session.from)) * WatchWorld.rate / Self.second - 10
                 #expect(verification.samples >= least, "\(session.name)")
             }
@@ -144,7 +145,7 @@ import Triggers
         #expect(world.lines == lines)
     }
 
-    /// All samples are lost on their way, and a replay has seconds of them.
+    /// All samples are lost in transit, and a replay returns seconds of them.
     @Test(arguments: [
         ["left-wrist/accelerometer |a| < 1g"],
         ["left-wrist/accelerometer |a| < 1g", "left-wrist/ silent 1s"],
@@ -160,7 +161,7 @@ import Triggers
             end = max(end, kept.to)
         }
         #expect(end >= 20 * Self.second)
-        // It is kept ahead.
+        // Times are kept in advance, so few requests suffice.
         #expect(world.kept.count < 10)
         #expect(!world.isLossTold)
         #expect(world.isIdle)
@@ -200,7 +201,7 @@ import Triggers
     }
 
     @Test func aConditionMayHaveToLast() throws {
-        // It is at rest between falls, and a fall of a sample is too short.
+        // The wearer is at rest between falls, and a fall of a single sample is too short.
         let falls = [10, 11, 12].map { $0 * Self.second }
         let long = try WatchWorld(
             ["\(Self.expression) for 50ms"], before: Self.second, after: Self.second, falls: falls)
@@ -209,7 +210,7 @@ import Triggers
         let rest = try WatchWorld(
             ["left-wrist/accelerometer |a| < 1g for 2s"], before: Self.second, after: Self.second, falls: falls)
         rest.run(until: 20 * Self.second)
-        // 9.49 m/s² are less than 1 g.
+        // 9.49 m/s² is less than 1 g.
         #expect(rest.sessions.map { $0.from / Self.second } == [1, 13], "\(rest.sessions)")
     }
 

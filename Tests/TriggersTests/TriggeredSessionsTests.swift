@@ -40,7 +40,7 @@ import Triggers
         _ = sessions.takeActions()
         #expect(trigger(at: 115 * Self.second) == "s1")
         #expect(sessions.takeActions() == [.extend("s1", limit: 135 * Self.second + Self.slack)])
-        // While that is not answered, nothing more is asked.
+        // Until that request is answered, no other is sent.
         #expect(trigger(at: 116 * Self.second) == "s1")
         #expect(sessions.takeActions() == [])
         sessions.extended("s1", isRunning: true, now: 116 * Self.second) { "none" }
@@ -80,7 +80,7 @@ import Triggers
     @Test mutating func triggersBelongToASessionThatIsNotStartedYet() {
         _ = trigger(at: 100 * Self.second)
         _ = sessions.takeActions()
-        // The recorder is away for long.
+        // The recorder is unreachable for a long time.
         #expect(trigger(at: 200 * Self.second) == "s1")
         #expect(sessions.takeActions() == [])
         sessions.started("s1", isRunning: true, now: 210 * Self.second)

@@ -6,16 +6,16 @@ import TestSupport
 import Testing
 import Triggers
 
-/// A watch, a publisher and a recorder in virtual time. Batches are lost on their way, replays and answers of the recorder come
-/// late, all from a seed.
+/// A watch, a publisher and a recorder in virtual time. Batches are lost in transit, replays and the recorder's answers come
+/// late, as a seed decides.
 final class WatchWorld {
-    /// A session as the recorder has it.
+    /// A session as the recorder knows it.
     struct Session {
         let name: String
         let from: Int64
-        /// When the recorder ends it by itself.
+        /// When the recorder ends the session by itself.
         var limit: Int64
-        /// When it ended; nil while it runs.
+        /// When the session ended; nil while it runs.
         var end: Int64?
     }
 
@@ -27,14 +27,14 @@ final class WatchWorld {
     private static let uptime = 1_000.0
 
     private let core: TriggerWatch
-    /// What records the sessions; nil if only their times matter.
+    /// Records the sessions; nil if only their times matter.
     private let recorder: WatchedRecorder?
     private var random: SplitMix
     /// When the wearer falls, in order: the first sample from then on is large.
     private let falls: [Int64]
-    /// How many batches of a hundred are lost on their way.
+    /// The share of batches lost in transit, in percent.
     private let lossPercent: Int
-    /// How late the recorder answers at most.
+    /// The longest delay of the recorder's answers.
     private let longestAnswer: Int64
     /// Nanoseconds since the start.
     private(set) var time: Int64 = 0
@@ -43,11 +43,11 @@ final class WatchWorld {
     private var epoch = "first"
     private var values: [Double] = []
     private(set) var sessions: [Session] = []
-    /// Times that the session with a ring keeps.
+    /// The time ranges that the session with a ring keeps.
     private(set) var kept: [(from: Int64, to: Int64)] = []
     private(set) var lines: [String] = []
     private(set) var isLossTold = false
-    /// What happens later: an answer of the recorder, a replay.
+    /// Later events: an answer of the recorder, or a replay.
     private var work: [(time: Int64, body: () -> Void)] = []
     private var isRequesting = false
     private var requests: [TriggerWatch.Effect] = []
@@ -78,7 +78,7 @@ final class WatchWorld {
         ClockReading(uptime: Self.uptime + Double(time) / 1e9, date: now.date)
     }
 
-    /// Samples until a time, and lets happen what happens meanwhile.
+    /// Samples until a time, and carries out all events until then.
     func run(until end: Int64) {
         let interval = Self.second * Int64(Self.batch) / Self.rate
         while time < end {
@@ -133,7 +133,7 @@ final class WatchWorld {
         }
         let first = next
         next += Self.batch
-        // Each of the two loses its own.
+        // The watch and the recorder lose different batches.
         let isWatched = Int.random(in: 0..<100, using: &random) >= lossPercent
         let isRecorded = recorder != nil && Int.random(in: 0..<100, using: &random) >= lossPercent
         if isWatched || isRecorded { deliver(first..<next, isWatched: isWatched, isRecorded: isRecorded) }
@@ -206,7 +206,7 @@ final class WatchWorld {
         }
     }
 
-    /// Requests are answered one after the other.
+    /// Requests are answered in succession.
     private func answerNext() {
         guard !isRequesting, !requests.isEmpty else { return }
         isRequesting = true
@@ -248,7 +248,7 @@ final class WatchWorld {
         }
     }
 
-    /// Sends the recorder what it misses.
+    /// Replays the recorder's missing samples.
     private func replay(_ stream: StreamName, in session: SessionIdentifier) {
         later(Self.second / 5) { [self] in
             guard let recorder, let missing = recorder.missing(stream, in: session, at: now) else { return }
@@ -264,7 +264,7 @@ final class WatchWorld {
         do { try body() } catch { Issue.record("the recorder refuses: \(error)") }
     }
 
-    /// Somebody ends the sessions that run.
+    /// A person ends the running sessions.
     func endSessions() {
         for index in sessions.indices where sessions[index].end == nil { sessions[index].end = time }
     }
@@ -286,7 +286,7 @@ final class WatchWorld {
         step(to: time + 2 * longestAnswer + 60 * Self.second)
     }
 
-    /// The watch ends, and waits for no answer.
+    /// Ends the watch without waiting for answers.
     func giveUp() {
         core.stop(at: now)
         core.giveUpUnconfirmed()

@@ -7,8 +7,8 @@ import ServiceKit
 import SystemPackage
 import Testing
 
-/// The recorder's own decisions, write-ahead log and stream files, in virtual time. What it asks for is carried out at once; the
-/// publisher is somebody else's.
+/// The recorder's own decisions, write-ahead log and stream files, in virtual time. Its effects are carried out at once; the
+/// publisher is part of the test's world.
 final class WatchedRecorder {
     private let data: FilePath
     private let core = Recordings(
@@ -20,16 +20,16 @@ final class WatchedRecorder {
     private let logDirectory: Directory
     private let files: SessionFiles
     private(set) var reports: [String: SessionReport] = [:]
-    /// What waits for the end of a session.
+    /// The callbacks that wait for the end of a session.
     private var waiting: [String: (SessionReport) -> Void] = [:]
-    /// Has a stream's missing samples replayed.
+    /// Starts a replay of a stream's missing samples.
     var recover: (SessionIdentifier, StreamName) -> Void = { _, _ in }
-    /// What the publisher says of its stream.
+    /// The publisher's description of its stream.
     var describe: () -> [StreamDescription] = { [] }
 
     init(in data: FilePath) throws {
         self.data = data
-        // An hour's syncs would take their time, and nothing is killed here.
+        // Syncs are left out: an hour's syncs would take long, and nothing is killed here.
         var calls = FileCalls()
         calls.sync = { _ in }
         calls.syncAll = { _ in }
@@ -65,7 +65,7 @@ final class WatchedRecorder {
         perform(at: now)
     }
 
-    /// - Returns: false if it does not run.
+    /// - Returns: false if the session does not run.
     func extend(_ name: String, until: WallTime, at now: Moment) throws -> Bool {
         guard let session = core.sessions[try SessionIdentifier(name)], session.status == .running else { return false }
         _ = session.extend(until: until, at: now)
@@ -74,7 +74,7 @@ final class WatchedRecorder {
         return true
     }
 
-    /// - Parameter done: gets the report once the session is over, also if it was before.
+    /// - Parameter done: receives the report once the session is over, even if it was over before.
     func stop(_ name: String, at now: Moment, _ done: @escaping (SessionReport) -> Void) throws {
         if let report = reports[name] { return done(report) }
         waiting[name] = done
@@ -82,7 +82,7 @@ final class WatchedRecorder {
         perform(at: now)
     }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
     func take(_ description: StreamDescription, at now: Moment) {
         core.take(description, at: now)
@@ -102,7 +102,7 @@ final class WatchedRecorder {
         return core.missing(stream, in: session, at: now)
     }
 
-    /// - Returns: false if nothing is missing any more.
+    /// - Returns: false if no samples are missing any more.
     func take(
         _ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, in session: SessionIdentifier,
         at now: Moment

@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import ZeroMQ
 
-/// CURVE between sockets, and who is let in.
+/// CURVE between sockets, and the peers that are admitted.
 @Suite(.timeLimit(.minutes(1)))
 struct CurveTests {
     private let context: Context
@@ -53,7 +53,7 @@ struct CurveTests {
         let known = try await subscriber(at: endpoint, self.options())
         let stranger = try await subscriber(at: endpoint, self.options(.generate()))
         let naked = try await subscriber(at: endpoint, SocketOptions())
-        // What the others get would have come before the last of these.
+        // Messages to the others would have arrived before the last of these.
         for _ in 0..<3 { try await publishUntilHeard(publisher, by: known) }
         #expect(stranger.connectionEvents.handshakes == 0)
         #expect(naked.connectionEvents.handshakes == 0)
@@ -86,7 +86,7 @@ struct CurveTests {
         }
         admitted.add(client.publicKey)
         async let reply = requester.request([utf8("late")], timeout: .seconds(20))
-        // What the requester gave up still waits in its socket and comes first.
+        // The request that the requester gave up still waits in its socket and comes first.
         var request = try await replier.next()
         while request.frames != [utf8("late")] { request = try await replier.next() }
         try await replier.reply(to: request, with: [utf8("welcome")])
@@ -119,7 +119,7 @@ struct CurveTests {
         #expect(MonotonicClock.now - start < 20_000_000_000)
     }
 
-    /// libzmq sends none of these; what is in the process might.
+    /// libzmq sends none of these, but code in the process might.
     @Test(arguments: Self.malformed)
     func aMalformedQuestionIsAnsweredWithAnError(frames: [String]) async throws {
         let authenticator = try Authenticator(context: context, thread: thread) { _ in true }
@@ -186,7 +186,7 @@ struct CurveTests {
     }
 }
 
-/// The keys that are let in at present.
+/// The currently admitted keys.
 private final class Admitted: Sendable {
     private let keys = Mutex<Set<CurveKey>>([])
 

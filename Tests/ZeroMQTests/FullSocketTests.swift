@@ -3,7 +3,7 @@ import Testing
 
 @testable import ZeroMQ
 
-/// Which peers are served while a guard finds a socket full.
+/// The peers that are served while a guard considers a socket full.
 @Suite(.timeLimit(.minutes(1)))
 struct FullSocketTests {
     @Test func newcomersWaitWhileTheSocketIsFullAndOthersAreServed() async throws {
@@ -42,13 +42,13 @@ struct FullSocketTests {
     }
 }
 
-/// A guard that looks every millisecond and refuses new connections when a test says so.
+/// A guard that checks every millisecond and refuses new connections when a test says so.
 private final class Doorkeeper: ConnectionGuard, Sendable {
     private let isTold = Atomic(false)
     private let looks = Atomic<Int>(0)
     private let lastLook = Atomic<Int64>(0)
 
-    /// Returns once the socket knows of it.
+    /// Returns once the socket has received the new state.
     func find(isFull: Bool) async {
         isTold.store(isFull, ordering: .relaxed)
         let before = looks.load(ordering: .relaxed)

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import ZeroMQ
 
-/// Connections of peers that have stopped: a process that got SIGSTOP, as its socket looks from here.
+/// Connections of peers that have stopped: to the socket, such a peer looks like a process that received SIGSTOP.
 @Suite(.timeLimit(.minutes(1)))
 struct HeartbeatTests {
     @Test(arguments: [true, false])
@@ -14,7 +14,7 @@ struct HeartbeatTests {
         let port = try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) })
         let peer = try SilentSubscriber(port: port)
         defer { peer.close() }
-        // A while after which it would have been let go.
+        // Long enough for heartbeats to close the connection.
         let deadline = ContinuousClock.now + (isAsked ? .seconds(30) : .seconds(2))
         while ContinuousClock.now < deadline, try !peer.isLetGo() {
             try publisher.publish([Array("meanwhile".utf8)])
@@ -49,7 +49,7 @@ private struct SilentSubscriber {
         var greeting: [UInt8] = [0xFF, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 3, 1] + Array("NULL".utf8)
         greeting += [UInt8](repeating: 0, count: 64 - greeting.count)
         try write(greeting)
-        // What follows before the other side's greeting is there would end the connection.
+        // Bytes sent before the other side's greeting arrives would end the connection.
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var theirs = [UInt8](repeating: 0, count: 64)
@@ -61,7 +61,7 @@ private struct SilentSubscriber {
         try write([4, UInt8(ready.count)] + ready + [0, 1, 1])
     }
 
-    /// Whether the other side has closed the connection. What it says otherwise is not answered.
+    /// Whether the other side has closed the connection. Other messages from it are not answered.
     func isLetGo() throws -> Bool {
         var bytes = [UInt8](repeating: 0, count: 4_096)
         while true {

@@ -4,13 +4,13 @@ import ZeroMQ
 /// Subscribers to many topics.
 @Suite(.timeLimit(.minutes(3)))
 struct ManySubscriptionsTests {
-    /// As a recorder does that ends a session of many streams and begins the next, while samples come all the time.
+    /// A recorder does this when it ends a session of many streams and begins the next, while samples keep arriving.
     @Test func subscriptionsAreTakenBackAndMadeAgainWhileSomethingIsPublished() async throws {
         let topics = (0..<1_500).map { "samples/device-\($0)/" }
         let context = try Context()
         let thread = try SocketThread(name: "test")
         var options = SocketOptions.publishing
-        // Otherwise the last topics are dropped round after round.
+        // Otherwise the last topics would be dropped in each round.
         options.sendHighWaterMark = 10 * topics.count
         let publisher = try Publisher(context: context, thread: thread, options: options)
         let endpoint = try publisher.bind(to: "tcp://127.0.0.1:*")
@@ -21,7 +21,7 @@ struct ManySubscriptionsTests {
             tasks.addTask {
                 while true {
                     for topic in topics { try publisher.publish([Array(topic.utf8)]) }
-                    // More often than the kernel asks again whether a peer takes more.
+                    // More often than the kernel probes whether a peer accepts more.
                     try await Task.sleep(for: .milliseconds(20))
                 }
             }

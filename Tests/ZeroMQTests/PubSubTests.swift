@@ -16,7 +16,7 @@ struct PubSubTests {
         let publisher = try Publisher(context: context)
         let endpoint = try publisher.bind(to: "tcp://127.0.0.1:*")
         let subscriber = try await subscribed(to: endpoint, publisher: publisher)
-        // In portions below the high-water mark, because beyond it a publisher drops.
+        // In portions below the high-water mark, beyond which a publisher drops messages.
         for portion in 0..<10 {
             var next = portion * 100
             for number in next..<next + 100 { try publisher.publish([utf8("samples/a"), utf8("\(number)"), []]) }
@@ -55,7 +55,7 @@ struct PubSubTests {
             }
             try publisher.publish(batch)
         }
-        // What was published is the batch's no longer.
+        // Published messages no longer use the batch's memory.
         batch.removeAll()
         try publisher.publish([utf8("samples/end")])
         #expect(
@@ -143,7 +143,7 @@ struct PubSubTests {
         }
     }
 
-    /// A subscriber of "samples/a…" whose subscription has arrived: publishing is tried until it is heard.
+    /// A subscriber of "samples/a…" whose subscription has arrived: a message is published until the subscriber receives it.
     private func subscribed(
         to endpoint: String, publisher: Publisher, options: SocketOptions = SocketOptions()
     ) async throws -> Subscriber {

@@ -87,7 +87,7 @@ struct RequestReplyTests {
         #expect(error?.description.contains("tcp://127.0.0.1:1") == true)
     }
 
-    /// It would be carried out long after its asker gave up.
+    /// Otherwise the request would be carried out long after its client gave up.
     @Test func aRequestThatNobodyTookIsNotDeliveredLater() async throws {
         let endpoint = "ipc://@holdfast-\(UInt64.random(in: 0 ... .max))"
         let requester = try Requester(context: context, thread: thread, endpoint: endpoint)

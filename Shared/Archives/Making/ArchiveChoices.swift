@@ -1,25 +1,23 @@
-/// What an archive is to be like: what the ancestors asked an archive manager for, as plain values.
+/// The options of an archive, as plain values.
 package struct ArchiveChoices: Hashable, Sendable {
-    /// Which of the files that are made for the archive go into it; `metadata.json` is what `archiver verify` needs.
+    /// The generated files to include. `archiver verify` needs `metadata.json`.
     package var inserts: Set<GeneratedFile> = Set(GeneratedFile.allCases)
-    /// Whether an archive is made without the files of a session that can't be read or are not what was recorded; it says
-    /// which. Otherwise there is no archive.
+    /// Whether files that cannot be read or differ from what was recorded are left out and listed in the archive. Otherwise such
+    /// a file prevents the archive.
     package var continuesOnFailure = false
-    /// The sections of a task's result that get archives of their own.
+    /// The sections of a task's result that get separate archives.
     package var separateSections: SeparateSections = .none
-    /// Whether answers are written for Bridge, with `info.json` and `answers_schema.json` beside them.
+    /// Whether answers are written for Bridge, with `info.json` and `answers_schema.json`.
     package var hasBridgeInfo = false
-    /// Whether the task's own archive has a page about the session, as `recorder report` makes it.
+    /// Whether the task's archive includes a page about the session, as made by `recorder report`.
     package var hasReportPage = false
     /// The names of streams in which steps are counted, for `taskResult.json`.
     package var countedStreams: [String] = []
 
-    /// Sections of a task's result.
     package enum SeparateSections: Hashable, Sendable {
         case none, all
         case some(Set<String>)
 
-        /// Whether a section is one of them.
         func contains(_ identifier: String) -> Bool {
             switch self {
             case .none: false
@@ -29,11 +27,11 @@ package struct ArchiveChoices: Hashable, Sendable {
         }
     }
 
-    /// The usual: everything in one archive, and no archive that lacks something.
+    /// The defaults: one archive with everything, and no incomplete archives.
     package init() {}
 
-    /// What a person wants.
-    /// - Parameter sections: names, or `all`.
+    /// The options as a user enters them.
+    /// - Parameter sections: section names, or `all`.
     package init(
         leavingOut generated: [GeneratedFile], separateSections sections: [String], continuesOnFailure: Bool,
         hasBridgeInfo: Bool, hasReportPage: Bool, countingStepsIn countedStreams: [String] = []

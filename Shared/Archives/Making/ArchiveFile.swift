@@ -4,10 +4,10 @@ import Files
 import Recording
 import SystemPackage
 
-/// An archive while it is written, under a hidden name beside the one that it gets in the end: at every moment, also
-/// after a power cut, there is no archive of that name, or a whole one.
+/// An archive being written under a hidden temporary name in its final directory. At any moment, even after a power failure, the
+/// final name belongs to a complete archive or does not exist.
 final class ArchiveFile: ByteSink {
-    /// Bytes that are written at once.
+    /// The number of bytes written at once.
     private static let pieceSize = 1 << 20
 
     let name: String
@@ -21,14 +21,14 @@ final class ArchiveFile: ByteSink {
     private var waitingCount = 0
     private var exists = true
 
-    /// - Parameter directory: must be there.
+    /// - Parameter directory: must exist.
     init(_ name: String, in directory: Directory, calls: FileCalls) throws(ArchiveError) {
         self.name = name
         self.directory = directory
         self.calls = calls
         temporary = directory.path.appending(Directory.temporaryName(for: name))
         do {
-            // One may have been left by a program that was killed here.
+            // A killed program may have left a file of this name.
             if directory.contains(Directory.temporaryName(for: name)) { try Directory.removeFile(temporary) }
             descriptor = try FileDescriptor.open(
                 temporary, .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec],
@@ -43,14 +43,13 @@ final class ArchiveFile: ByteSink {
     deinit {
         waiting.deallocate()
         try? descriptor.close()
-        // What was not committed is none.
+        // An uncommitted file is deleted.
         if exists { try? Directory.removeFile(temporary) }
     }
 
-    /// How many bytes the archive has.
     var count: Int { written + waitingCount }
 
-    /// SHA-256 of them, in lower-case hexadecimal digits. Once it is finished.
+    /// The SHA-256 of the archive, in lower-case hexadecimal digits. Valid after `finish`.
     var sha256: String { hash.finalize().hexDigits }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
@@ -73,7 +72,7 @@ final class ArchiveFile: ByteSink {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
             try attempt("write to") { () throws(Errno) in
                 let count = try calls.write(descriptor, rest, Int64(written + done))
-                // A disk that takes nothing and reports nothing must not be asked for ever.
+                // A disk that writes nothing and reports no error must not cause an endless loop.
                 if count == 0 { throw .ioError }
                 done += count
             }
@@ -82,19 +81,19 @@ final class ArchiveFile: ByteSink {
         waitingCount = 0
     }
 
-    /// Writes what waits, and makes everything durable; the name is still the hidden one.
+    /// Writes the remaining bytes and makes everything durable. The file keeps its temporary name.
     func finish() throws(ArchiveError) {
         try flush()
         try attempt("sync") { () throws(Errno) in try calls.syncAll(descriptor) }
     }
 
-    /// Gives the file its name, in place of an older archive of that name. The directory is not synced.
+    /// Renames the file to its final name, replacing an older archive. Does not sync the directory.
     func commit() throws(ArchiveError) {
         try attempt("rename") { () throws(Errno) in try calls.rename(temporary, directory.path.appending(name)) }
         exists = false
     }
 
-    /// Makes a call of the system, again where a signal interrupted it.
+    /// Makes a system call, and repeats it if a signal interrupts it.
     private func attempt(_ action: String, _ body: () throws(Errno) -> Void) throws(ArchiveError) {
         while true {
             do throws(Errno) {

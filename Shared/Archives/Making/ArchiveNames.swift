@@ -1,8 +1,8 @@
 import Hashing
 import Encryption
 
-/// Gives the files of one archive their names: each its own, also where upper and lower case are the same, fit for every
-/// file system, and none of the reserved ones.
+/// Chooses the names of an archive's files. Names are unique even on file systems that ignore case, valid on every file system,
+/// and not reserved.
 struct ArchiveNames {
     private let reserved: Set<String>
     private var taken: Set<String> = []
@@ -11,16 +11,16 @@ struct ArchiveNames {
         self.reserved = Set(reserved.map { $0.lowercased() })
     }
 
-    /// The name in the archive for a file: its own, unless that has characters that mean something else elsewhere, or is
-    /// taken. Then it gets "-" and four hexadecimal digits of its SHA-256.
+    /// The name for a file in the archive: its own name, unless it contains characters with a special meaning on other systems,
+    /// or is taken. A taken name gets "-" and four hexadecimal digits of its SHA-256.
     ///
     /// - Throws: `invalidParameter` if the name is reserved.
     mutating func name(for file: String) throws(ArchiveError) -> String {
         if reserved.contains(file.lowercased()) {
             throw ArchiveError(
                 .invalidParameter,
-                "\(file) can't be archived under this name, because the archive needs the name itself. Give it "
-                    + "another one. The session is unchanged.", file: file)
+                "\(file) can't be archived under this name, because the archive needs the name itself. Rename "
+                    + "the file. The session is unchanged.", file: file)
         }
         let fitting = String(
             String.UnicodeScalarView(
@@ -36,7 +36,7 @@ struct ArchiveNames {
         return name
     }
 
-    /// What names have in common that differ in their case alone. Most are that themselves, and share their memory.
+    /// A common form of names that differ only in case. Most names are in that form already, and share their memory.
     private static func folded(_ name: String) -> String {
         let lowercased = name.lowercased()
         return lowercased == name ? name : lowercased

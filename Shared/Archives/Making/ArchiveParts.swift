@@ -1,27 +1,26 @@
 import Messages
 import Recording
 
-/// How a task's result is divided among archives: what is of the task itself, and of each section that gets an archive
-/// of its own.
+/// Divides a task's result among archives: one for the task, and one for each separate section.
 struct ArchiveParts {
-    /// A file that a result names.
+    /// A file named in a result.
     struct File: Hashable {
         let file: TaskResults.File
         let identifier: String
         let stepPath: String
     }
 
-    /// What goes into one archive.
+    /// The content of one archive.
     struct Part {
         /// The section; `nil` for the task.
         let section: String?
-        /// What is added to the session's name; `nil` for the task. Sections of one name are counted.
+        /// The suffix of the archive's name; `nil` for the task. Sections of the same name are numbered.
         let number: String?
         let results: TaskResults?
         var files: [File] = []
     }
 
-    /// The task's, then the sections' in the order in which they were met.
+    /// The task's part, then the sections' in the order of the result.
     private(set) var parts: [Part]
     private let separate: ArchiveChoices.SeparateSections
 

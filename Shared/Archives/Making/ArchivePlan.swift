@@ -2,18 +2,15 @@ import Encryption
 import Messages
 import Recording
 
-/// Which files of a session go into one of its archives, under which names and with what said of them. Decided before
-/// anything is read.
+/// The files of one archive of a session, with their names and metadata. Decided before any file is read.
 struct ArchivePlan {
     /// A file of the session.
     struct Item: Hashable {
-        /// Its name in the session's directory.
         var file: String
-        /// Its name in the archive.
         var name: String
         var contentType: String
         var identifier: String?
-        /// The log that it is of; nil for samples that were filled in, which are no result of the task.
+        /// The file's log; nil for filled-in samples, which are not a result of the task.
         var log: LogName?
         var stepPath: String?
         var timestamp: WallTime
@@ -22,23 +19,23 @@ struct ArchivePlan {
         var fields: [ArchiveMetadata.Field]?
         var origin: DataOrigin?
         var filled: Bool?
-        /// What it must be, where that was noted.
+        /// The expected SHA-256, if it was noted.
         var sha256: String?
     }
 
-    /// The section of which the archive is; `nil` for the task's own.
+    /// The archive's section; `nil` for the task's archive.
     let section: String?
-    /// The archive's name, without what follows the last dot.
+    /// The archive's name without its extension.
     let name: String
-    /// What was answered in it.
+    /// The results in this archive.
     let results: TaskResults?
     let items: [Item]
     let leftOut: [ArchiveMetadata.LeftOut]
 
-    /// The archives of a session: the task's own, then those of sections in the order in which they were met.
+    /// The archives of a session: the task's archive, then those of sections in the order of the result.
     ///
-    /// - Parameter excluded: files that are to be left out, and why.
-    /// - Throws: `invalidParameter` for names and results that can't be used, `notFound` for a file that is missing.
+    /// - Parameter excluded: files to leave out, and the reasons.
+    /// - Throws: `invalidParameter` for unusable names and results, `notFound` for a missing file.
     static func plans(
         _ contents: SessionContents, _ choices: ArchiveChoices, excluding excluded: [String: String] = [:]
     ) throws(ArchiveError) -> [ArchivePlan] {
@@ -104,7 +101,7 @@ struct ArchivePlan {
 }
 
 extension SessionContents {
-    /// What was answered; `nil` if nothing was given.
+    /// The task's results; `nil` if there are none.
     fileprivate func results() throws(ArchiveError) -> TaskResults? {
         guard let json = record.results else { return nil }
         do throws(MessageError) {

@@ -6,7 +6,7 @@ import ServiceKit
 import SessionOverview
 import SystemPackage
 
-/// Writes one archive of a session: its files in their order, then what is made for the archive, the manifest last.
+/// Writes one archive of a session: the session's files in order, then the generated files, with the manifest last.
 struct ArchiveWriter {
     private let plan: ArchivePlan
     private let contents: SessionContents
@@ -14,7 +14,7 @@ struct ArchiveWriter {
     private let zip: ZipWriter
     private var metadata: ArchiveMetadata
 
-    /// - Parameter found: results of the task itself, which no person gave.
+    /// - Parameter found: computed results of the task, such as step counts.
     init(
         _ plan: ArchivePlan, _ contents: SessionContents, _ choices: ArchiveChoices, found: [JSONValue],
         into sink: any ByteSink
@@ -46,8 +46,7 @@ struct ArchiveWriter {
 
     private let taskResult: TaskResultDocument
 
-    /// Writes everything. The sink is left open.
-    /// - Returns: the manifest.
+    /// Writes everything. Does not close the sink.
     mutating func write(_ session: SessionDirectory) throws(ArchiveError) -> ArchiveMetadata {
         var leftOut = plan.leftOut
         for item in plan.items {
@@ -69,13 +68,13 @@ struct ArchiveWriter {
     }
 
     /// Adds a file of the session.
-    /// - Returns: why it is not there, where that is not a failure, or one that does not matter.
+    /// - Returns: why the file was left out, if that is not a failure or failures are ignored; otherwise nil.
     private mutating func add(_ item: ArchivePlan.Item, of session: SessionDirectory) throws(ArchiveError) -> String? {
         let file: SessionFile
         do throws(ArchiveError) {
             file = try SessionFile(session.directory.path.appending(item.file))
         } catch {
-            // log-manager may have removed it just now, and said so first.
+            // log-manager may have just removed the file. It notes a removal beforehand.
             if error.code == .notFound, isRemoved(item.file, from: session) { return "removed" }
             if choices.continuesOnFailure { return error.code.rawValue }
             throw error
@@ -85,7 +84,7 @@ struct ArchiveWriter {
         if let expected = item.sha256, expected != sha256 {
             throw ArchiveError(
                 .changed,
-                "\(item.file) of session \(contents.record.session) is not what was recorded: its SHA-256 is another one. "
+                "\(item.file) of session \(contents.record.session) is not what was recorded: its SHA-256 differs. "
                     + "`recorder verify` shows more; --continue-on-failure leaves it out.", file: item.file)
         }
         metadata.files.append(
@@ -121,12 +120,12 @@ struct ArchiveWriter {
         try add(GeneratedFile.reportPage, CollectionOfOne(Array(page.utf8)))
     }
 
-    /// Adds a file that is made for the archive.
+    /// Adds a generated file.
     private mutating func add(_ name: String, _ value: some Encodable) throws(ArchiveError) {
         try add(name, CollectionOfOne(StoredJSON.document(value)))
     }
 
-    /// Adds a file that is made for the archive, in pieces.
+    /// Adds a generated file, in pieces.
     private mutating func add(_ name: String, _ document: some Sequence<[UInt8]>) throws(ArchiveError) {
         let source = GeneratedSource(document)
         try zip.add(name, date: metadata.endDate, from: source)

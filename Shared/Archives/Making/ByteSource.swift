@@ -4,17 +4,16 @@ import Encryption
 ///
 /// Confined to one thread.
 protocol ByteSource: AnyObject {
-    /// How many bytes there are.
     var count: Int { get }
-    /// Whether all of them were read.
+    /// Whether all bytes were read.
     var isAtEnd: Bool { get }
-    /// What is to be thrown where the bytes were other ones the second time.
+    /// The error to throw if a second reading gives different bytes.
     var changed: ArchiveError { get }
 
     /// Fills the buffer, up to the end of the bytes.
-    /// - Returns: how many there were.
+    /// - Returns: the number of bytes read.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int
 
-    /// Goes back to the beginning.
+    /// Moves to the beginning.
     func rewind() throws(ArchiveError)
 }

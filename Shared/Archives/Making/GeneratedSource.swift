@@ -3,25 +3,24 @@ import Encryption
 import Files
 import Recording
 
-/// A file of an archive that is made for it while it is read, in pieces.
+/// A file of an archive that is generated in pieces while it is read.
 final class GeneratedSource<Pieces: Sequence<[UInt8]>>: ByteSource {
     private let pieces: Pieces
     private var rest: Pieces.Iterator
-    /// What of the current piece was not read yet; empty only at the end.
+    /// The unread rest of the current piece; empty only at the end.
     private var piece: ArraySlice<UInt8> = []
     private var place = 0
     private var hash = SHA256()
-    /// How many bytes are in the hash.
+    /// The number of bytes in the hash.
     private var hashed = 0
 
-    /// - Parameter pieces: the same each time.
+    /// - Parameter pieces: must give the same pieces each time.
     init(_ pieces: Pieces) {
         self.pieces = pieces
         rest = pieces.makeIterator()
         advance()
     }
 
-    /// Of bytes that are there.
     convenience init(_ bytes: [UInt8]) where Pieces == CollectionOfOne<[UInt8]> {
         self.init(CollectionOfOne(bytes))
     }
@@ -30,7 +29,7 @@ final class GeneratedSource<Pieces: Sequence<[UInt8]>>: ByteSource {
         while piece.isEmpty, let next = rest.next() { piece = next[...] }
     }
 
-    /// Where it is not known yet, everything is made for it once more.
+    /// If the size is not known yet, all pieces are generated once more to count it.
     private(set) lazy var count = isAtEnd ? place : pieces.reduce(0) { $0 + $1.count }
     var isAtEnd: Bool { piece.isEmpty }
     var changed: ArchiveError { ArchiveError(.changed, "Bytes in memory have changed.") }
@@ -59,6 +58,6 @@ final class GeneratedSource<Pieces: Sequence<[UInt8]>>: ByteSource {
         advance()
     }
 
-    /// SHA-256 of all, in lower-case hexadecimal digits, once it was read to its end.
+    /// The SHA-256 of all bytes, in lower-case hexadecimal digits. Valid after all were read.
     var sha256: String { hash.finalize().hexDigits }
 }

@@ -1,14 +1,13 @@
-/// An archive that is on disk, whole and durable.
+/// A complete and durable archive on disk.
 package struct MadeArchive: Hashable, Sendable {
-    /// The name of its file: `<session>.zip`, `<session>~<section>.zip`, with `.p7m` behind it where it is encrypted.
+    /// The name of the file: `<session>.zip` or `<session>~<section>.zip`, followed by `.p7m` if it is encrypted.
     package let name: String
-    /// The section of which it is; `nil` for the task's own.
+    /// The archive's section; `nil` for the task's archive.
     package let section: String?
     package let bytes: Int
-    /// SHA-256 of the file, in lower-case hexadecimal digits.
+    /// The SHA-256 of the file, in lower-case hexadecimal digits.
     package let sha256: String
-    /// Whether only the owners of certificates can open it.
+    /// Whether opening it requires the private key of a recipient.
     package let isEncrypted: Bool
-    /// Its manifest.
     package let metadata: ArchiveMetadata
 }

@@ -4,16 +4,16 @@ package import Files
 package import Messages
 package import Recording
 
-/// Makes archives of finished sessions. Blocks: it reads every byte of a session.
+/// Makes archives of finished sessions. Blocks, since it reads every byte of a session.
 ///
-/// A session's files are only read. Until all archives of a session are whole and on disk none has its name; after an
-/// error, and after a kill, there are none, or the ones of earlier.
+/// A session's files are only read. No archive gets its name before all archives of the session are complete and on disk, and the
+/// task's archive gets its name last. An error while making them leaves older archives unchanged.
 package struct SessionArchiver: Sendable {
     private let choices: ArchiveChoices
     private let recipients: [Certificate]
     private let calls: FileCalls
 
-    /// - Parameter recipients: for whom archives are encrypted; without any, archives are plain.
+    /// - Parameter recipients: the certificates to encrypt to; if empty, archives are not encrypted.
     package init(choices: ArchiveChoices = ArchiveChoices(), recipients: [Certificate] = [], calls: FileCalls = .system)
     {
         self.choices = choices
@@ -21,18 +21,18 @@ package struct SessionArchiver: Sendable {
         self.calls = calls
     }
 
-    /// The name of a session's archive, of the task's own.
+    /// The name of the archive of a session's task.
     package func name(of session: SessionIdentifier) -> String {
         name(session.text)
     }
 
     private func name(_ stem: String) -> String { stem + (recipients.isEmpty ? ".zip" : ".zip.p7m") }
 
-    /// Makes the archives of a session in a directory, in place of older ones of their names.
+    /// Makes the archives of a session in a directory, replacing older archives of the same names.
     ///
-    /// Stops where the task that it runs in is cancelled.
-    /// - Parameter now: when recipients must be valid.
-    /// - Returns: the task's own archive, then those of sections.
+    /// Stops if the current task is cancelled.
+    /// - Parameter now: the time at which the recipients' certificates must be valid.
+    /// - Returns: the task's archive, then those of sections.
     package func archive(
         _ session: SessionDirectory, to archives: Directory, at now: WallTime
     ) throws(ArchiveError) -> [MadeArchive] {
@@ -42,7 +42,7 @@ package struct SessionArchiver: Sendable {
         } catch {
             throw ArchiveError(error)
         }
-        // Else those of a session with very many files stay, and others are needed beside them.
+        // Otherwise the blocks of a session with very many files would stay allocated, and more would be needed.
         FreedMemory.returnLargeBlocks()
         let contents = try SessionContents(session)
         FreedMemory.trim()
@@ -51,7 +51,7 @@ package struct SessionArchiver: Sendable {
             do throws(ArchiveError) {
                 return try make(contents, of: session, to: archives, excluding: excluded)
             } catch {
-                // What is in the archive already can't be taken back, so it is made anew without that file.
+                // A file cannot be removed from a partial archive, so the archive is made again without it.
                 guard choices.continuesOnFailure, let file = error.file, excluded[file] == nil else { throw error }
                 excluded[file] = error.code.rawValue
             }
@@ -67,7 +67,7 @@ package struct SessionArchiver: Sendable {
         for plan in try ArchivePlan.plans(contents, choices, excluding: excluded) {
             made.append(try make(plan, contents, of: session, found: steps, to: archives))
         }
-        // The task's own last: where it is, the others are too.
+        // The task's archive is committed last: if it exists, the others exist too.
         for (file, _) in made.reversed() { try file.commit() }
         do throws(RecordingError) {
             try archives.sync(calls: calls)

@@ -4,37 +4,35 @@ import Messages
 import Recording
 import SystemPackage
 
-/// What a finished session has in its directory, as far as an archive must know before it reads all of it.
+/// The content of a finished session's directory, as needed before its files are read.
 struct SessionContents {
-    /// A file that belongs to it.
     struct File: Hashable {
         var name: String
-        /// What `SHA256SUMS` or `session.json` says it is.
+        /// The expected hash from `SHA256SUMS` or `session.json`.
         var sha256: String?
-        /// What is known of a log's file; `nil` for others.
+        /// The details of a stream file; `nil` for other files.
         var log: LogFile?
     }
 
-    /// What is known of a log's file.
+    /// The details of a stream file.
     struct LogFile: Hashable {
         var log: LogName
         var samples: Int
-        /// When it was begun.
+        /// When the file was started.
         var date: WallTime?
         var stepPath: String?
-        /// Of a stream of records: the fields that follow `sensorType` in a sample.
+        /// For a stream of records, the fields that follow `sensorType` in a sample.
         var fields: [ArchiveMetadata.Field]?
-        /// Whether the stream was measured, replayed or simulated, if that is known.
+        /// Whether the stream was measured, replayed or simulated, if known.
         var origin: DataOrigin?
-        /// The runs of samples that are missing in it.
+        /// The number of gaps in the file.
         var gaps = 0
-        /// Whether its samples were filled in after the session.
+        /// Whether the samples were filled in after the session.
         var isFilled = false
     }
 
-    /// A place in a stream.
     private struct Position: Comparable {
-        /// The number of the epoch, in the order in which they were met.
+        /// The index of the epoch, in order of appearance.
         var epoch: Int
         var sequence: Int
 
@@ -44,19 +42,19 @@ struct SessionContents {
     }
 
     var record: SessionRecord
-    /// The logs' files behind the others, in the order of their finishing.
+    /// Other files first, then the stream files in the order in which they were finished.
     var files: [File] = []
-    /// The names of what else is there and not hidden: directories, links.
+    /// The names of visible entries that are not regular files, such as directories and links.
     var others: [String] = []
-    /// Files that were removed on purpose, and those that are missing without a word.
+    /// `removed`: files that were removed intentionally. `missing`: files that are absent without a note.
     var removed: [String] = []
     var missing: [String] = []
 }
 
 extension SessionContents {
-    /// Looks at a session's directory.
+    /// Reads a session's directory.
     ///
-    /// - Throws: `notFound`; `notOver` while it is recorded or finished; `changed` if its record can't be read.
+    /// - Throws: `notFound`; `notOver` while the session is being recorded or finished; `changed` if its record cannot be read.
     init(_ directory: SessionDirectory) throws(ArchiveError) {
         do throws(RecordingError) {
             record = try directory.record()
@@ -64,7 +62,8 @@ extension SessionContents {
                 one.utf8.lexicographicallyPrecedes(other.utf8)
             }
             let names = all.filter { directory.isFile($0) }
-            // Missing where a session failed before its end; with any other the recorder is still at it.
+            // The checksums may be missing if the session failed before its end. For other sessions, that means the recorder is
+            // not finished.
             let sums = try directory.checksums()
             guard record.status.isOver, sums != nil || record.status == .failed else {
                 throw RecordingError(
@@ -90,10 +89,10 @@ extension SessionContents {
                     }
                 }
             }
-            // A log's files in the order in which they were finished, and last what tells of those that are gone.
+            // The list of removed files comes last.
             let tale = rest.remove(RemovedFile.fileName)
             files = names.filter(rest.contains).map { File(name: $0, sha256: sums?[$0]) } + logged
-            // A kill may have come between the last annotations and their hash: the next annotation completes it, if one comes.
+            // A kill may have come between the last annotation and its hash. The next annotation would update the hash.
             if let index = files.firstIndex(where: { $0.name == SessionDirectory.annotationsName }),
                 directory.annotationsContinue(files[index].sha256)
             {
@@ -106,8 +105,8 @@ extension SessionContents {
         }
     }
 
-    /// The files of a log that are there.
-    /// - Parameter rest: those of which nothing was said yet.
+    /// The existing files of a log.
+    /// - Parameter rest: the files that are not assigned yet.
     private func files(
         of log: SessionRecord.Log, in directory: SessionDirectory, from rest: inout Set<String>,
         _ sums: [String: String]
@@ -122,7 +121,7 @@ extension SessionContents {
                 stepPath: first.flatMap { $0.stepPath.isEmpty ? nil : $0.stepPath }, fields: fields,
                 origin: log.origin)
             let start = first?.position.map { Position(epoch: epochs[$0.epoch] ?? 0, sequence: $0.from) }
-            // Of what is said twice one copy is kept, for there may be very many.
+            // Equal strings share one copy, because there may be very many.
             let sum = sums[file.name]
             files.append(
                 File(name: file.name, sha256: sum == file.sha256 ? file.sha256 : sum ?? file.sha256, log: entry))
@@ -136,7 +135,7 @@ extension SessionContents {
         return files
     }
 
-    /// A file with samples that were filled in.
+    /// A file with filled-in samples.
     private func filled(
         _ file: SessionRecord.FilledFile, of log: SessionRecord.Log, in directory: SessionDirectory
     ) -> File {
@@ -149,8 +148,8 @@ extension SessionContents {
                 origin: log.origin, isFilled: true))
     }
 
-    /// What a log's file begins with, and the fields of its samples, if they are records. One that can't be read is noticed
-    /// when it is its turn.
+    /// The first record of a stream file, and the fields of its samples if they are records. A file that cannot be read causes an
+    /// error only when it is added.
     private func beginning(
         of path: FilePath, _ log: SessionRecord.Log
     ) -> (first: LogRecord?, fields: [ArchiveMetadata.Field]?) {

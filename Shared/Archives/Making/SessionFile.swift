@@ -5,9 +5,9 @@ import Glibc
 import Recording
 import SystemPackage
 
-/// A file of a session while it is read into an archive: what is read is what was there when it was opened, or an error.
+/// A file of a session while it is read into an archive. Reading returns the bytes as of opening, or an error.
 final class SessionFile: ByteSource {
-    /// What tells that a file has become another one.
+    /// Attributes that reveal whether a file has changed.
     private struct Version: Equatable {
         var device: UInt
         var inode: UInt
@@ -30,17 +30,17 @@ final class SessionFile: ByteSource {
     private let version: Version
     private var place = 0
     private var hash = SHA256()
-    /// How many bytes are in the hash.
+    /// The number of bytes in the hash.
     private var hashed = 0
 
-    /// Opens a regular file; a symbolic link is none.
+    /// Opens a regular file; a symbolic link is not accepted.
     ///
     /// - Throws: `notFound`, `inputOutput`.
     init(_ path: FilePath) throws(ArchiveError) {
         self.path = path
         name = path.lastComponent?.string ?? path.string
         do {
-            // Not blocking, for a pipe would wait for its other end.
+            // Non-blocking, because opening a pipe would wait for its other end.
             descriptor = try FileDescriptor.open(
                 path, .readOnly, options: [.noFollow, .closeOnExec, .nonBlocking])
         } catch {
@@ -60,12 +60,12 @@ final class SessionFile: ByteSource {
                 "Could not read \(path): it is not a regular file. Move it out of the session's directory.",
                 file: name)
         }
-        // Only a wish: it is read once, from its beginning to its end.
+        // Only a hint: the file is read once, from beginning to end.
         _ = posix_fadvise(descriptor.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL)
     }
 
     deinit {
-        // Nothing was written.
+        // Nothing was written, so an error does not matter.
         try? descriptor.close()
     }
 
@@ -94,7 +94,7 @@ final class SessionFile: ByteSource {
                     "Could not read \(path): \(error as? Errno ?? .ioError). Check the system's log for trouble with "
                         + "this disk. The session is unchanged.", file: name)
             }
-            // It has become shorter.
+            // The file has become shorter.
             if read == 0 { throw changed }
             count += read
         }
@@ -108,9 +108,9 @@ final class SessionFile: ByteSource {
 
     func rewind() { place = 0 }
 
-    /// SHA-256 of the whole file, in lower-case hexadecimal digits.
+    /// The SHA-256 of the whole file, in lower-case hexadecimal digits.
     ///
-    /// - Throws: `changed` if it is not any more what it was when it was opened.
+    /// - Throws: `changed` if the file has changed since it was opened.
     func conclude() throws(ArchiveError) -> String {
         precondition(hashed == version.size, "the file was read to its end")
         var status = stat()

@@ -4,15 +4,15 @@ import Glibc
 import Recording
 package import SystemPackage
 
-/// Puts the files of an archive into a new directory: all of them, and only when everything is what its manifest says.
+/// Extracts an archive into a new directory, but only if its whole content matches its manifest.
 package struct ArchiveExtraction {
     /// Extracts an archive.
     ///
-    /// It is done in a hidden directory beside the one asked for, which gets its name in the end.
+    /// Writes to a hidden directory beside the target, and renames it at the end.
     /// - Parameters:
-    ///   - directory: must not be there, or be empty.
-    ///   - key: opens the archive, where it is encrypted.
-    /// - Returns: what was found; where anything is wrong nothing was extracted.
+    ///   - directory: must not exist, or must be empty.
+    ///   - key: decrypts the archive if it is encrypted.
+    /// - Returns: the verified archive. If it has findings, nothing was extracted.
     /// - Throws: also `alreadyExists`, `noSpace`.
     package static func extract(
         _ archive: FilePath, to directory: FilePath, key: PrivateKey? = nil
@@ -73,13 +73,14 @@ package struct ArchiveExtraction {
         return opened
     }
 
-    /// Begins a file. Archives of ours have no directories, so a name is one, or nothing is extracted.
+    /// Begins a file. Holdfast's archives have no directories, so a name with a path is rejected.
     private mutating func begin(_ name: String) throws(ArchiveError) {
         close()
         guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(UInt8(ascii: "/")), name.utf8.count <= 255
         else {
             throw ArchiveError(
-                .damaged, "The archive has a file '\(name)', which would lie elsewhere. No archive of ours has that.")
+                .damaged,
+                "The archive has a file '\(name)', whose path leads elsewhere. Holdfast makes no such archives.")
         }
         path = directory.path.appending(name)
         do {
@@ -101,7 +102,7 @@ package struct ArchiveExtraction {
     }
 
     private mutating func close() {
-        // A disk that is full says so when it is written to.
+        // A full disk already causes an error in the writes.
         try? file?.close()
         file = nil
     }

@@ -3,11 +3,11 @@ package import Encryption
 import Glibc
 package import SystemPackage
 
-/// Reads the files of a zip one after the other, as they come, by libarchive: in memory that does not grow with them.
+/// Reads the files of a zip sequentially with libarchive, in memory of constant size.
 ///
 /// Confined to one thread.
 package final class ArchiveReader {
-    /// What libarchive reads from, and why it could not.
+    /// The source of the bytes for libarchive, and the error that it caused.
     private final class Source {
         let bytes: any ArchiveBytes
         var error: ArchiveError?
@@ -16,8 +16,7 @@ package final class ArchiveReader {
             self.bytes = bytes
         }
 
-        /// What stands behind the last file is not needed, but whether an encrypted archive is what was made is known at its
-        /// end only.
+        /// Nothing is needed after the last file, but an encrypted archive is verified only at its end.
         func readToEnd() throws(ArchiveError) {
             if let error { throw error }
             while try !bytes.next().isEmpty {}
@@ -25,15 +24,15 @@ package final class ArchiveReader {
     }
 
     private let archive: OpaquePointer
-    /// Nil for a zip of somebody else, which libarchive opens itself.
+    /// Nil for a zip of another program, which libarchive opens itself.
     private let source: Source?
-    /// For messages.
+    /// For error messages.
     private let name: String
-    /// Names are UTF-8 whatever the user's language: libarchive looks at the thread's.
+    /// Names are UTF-8 in any locale: libarchive uses the thread's locale.
     private let locale: locale_t?
     private let oldLocale: locale_t?
 
-    /// - Parameter name: how messages call the archive.
+    /// - Parameter name: the archive's name in error messages.
     init(_ bytes: any ArchiveBytes, name: String) throws(ArchiveError) {
         guard let archive = archive_read_new() else { preconditionFailure("there is no memory left") }
         self.archive = archive
@@ -60,8 +59,8 @@ package final class ArchiveReader {
         guard result == ARCHIVE_OK else { throw failure() }
     }
 
-    /// Opens a zip that another program wrote. What is not a file in it is passed over.
-    /// - Throws: `damaged` if it is no zip.
+    /// Opens a zip that another program wrote. Skips entries that are not files.
+    /// - Throws: `damaged` if the file is not a zip.
     package init(zip path: FilePath) throws(ArchiveError) {
         guard let archive = archive_read_new() else { preconditionFailure("there is no memory left") }
         self.archive = archive
@@ -81,16 +80,16 @@ package final class ArchiveReader {
         }
     }
 
-    /// Goes on to the next file.
-    /// - Returns: its name; `nil` at the archive's end.
-    /// - Throws: `damaged` if the archive is not one of files alone.
+    /// Moves to the next file.
+    /// - Returns: the file's name; `nil` at the archive's end.
+    /// - Throws: `damaged` if the archive contains anything but files.
     package func next() throws(ArchiveError) -> String? {
         while true {
             if let name = try nextEntry() { return name.isEmpty ? nil : name }
         }
     }
 
-    /// - Returns: an empty name at the archive's end; nil for what is passed over.
+    /// - Returns: an empty name at the archive's end; nil for a skipped entry.
     private func nextEntry() throws(ArchiveError) -> String? {
         var entry: OpaquePointer?
         switch archive_read_next_header(archive, &entry) {
@@ -105,12 +104,12 @@ package final class ArchiveReader {
         else {
             if source == nil { return nil }
             throw ArchiveError(
-                .damaged, "\(self.name) has something in it that is not a file. No archive of ours has that.")
+                .damaged, "\(self.name) has an entry that is not a file. Holdfast makes no such archives.")
         }
         return name
     }
 
-    /// The current file's next bytes, which are there until the next call; none at its end. Its checksum was right then.
+    /// The current file's next bytes, valid until the next call; none at its end, when its checksum has been verified.
     package func read() throws(ArchiveError) -> UnsafeRawBufferPointer {
         var bytes: UnsafeRawPointer?
         var count = 0
@@ -126,7 +125,7 @@ package final class ArchiveReader {
     }
 
     private func failure() -> ArchiveError {
-        // Bytes that make no sense are what a wrong key gives, too: the archive's end tells.
+        // A wrong key also gives meaningless bytes; reading to the end shows whether the key is wrong.
         do throws(ArchiveError) {
             try source?.readToEnd()
         } catch {
@@ -135,6 +134,6 @@ package final class ArchiveReader {
         let reason = archive_error_string(archive).map { String(cString: $0) } ?? "it is not a zip"
         if source == nil { return ArchiveError(.damaged, "its zip can't be read: \(reason)") }
         return ArchiveError(
-            .damaged, "\(name) can't be read: \(reason). It is not an archive, or not what was made: get it again.")
+            .damaged, "\(name) can't be read: \(reason). It is not an archive, or it was changed: get it again.")
     }
 }

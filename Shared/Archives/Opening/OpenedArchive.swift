@@ -6,36 +6,35 @@ import Messages
 import Recording
 package import SystemPackage
 
-/// An archive that is looked through from its beginning to its end, to compare what is in it with what its manifest says.
+/// An archive whose content has been compared with its manifest, from beginning to end.
 package struct OpenedArchive {
-    /// One thing that is not as it should be.
+    /// A difference from the manifest.
     package struct Finding: Hashable, Sendable, CustomStringConvertible {
-        /// The file concerned.
         package var subject: String
         package var text: String
 
         package var description: String { "\(subject): \(text)" }
     }
 
-    /// What is wrong with the archive; nothing where it is what was made.
+    /// The differences; empty if the archive is as it was made.
     package private(set) var findings: [Finding] = []
-    /// What the archive says is in it; `nil` if it says nothing.
+    /// The archive's manifest; `nil` if it has none.
     package private(set) var metadata: ArchiveMetadata?
-    /// The files in it, the manifest too.
+    /// The number of files, including the manifest.
     package private(set) var files = 0
-    /// Their bytes.
+    /// The size of the files, in bytes.
     package private(set) var bytes = 0
 
-    /// More than a manifest of a million files has.
+    /// The limit in bytes, above the size of a manifest of a million files.
     private static let maximumManifestSize = 512 << 20
 
-    /// Looks through an archive. Nothing is to be trusted before this returns.
+    /// Reads and compares an archive. Do not trust any content before this returns.
     ///
     /// - Parameters:
-    ///   - key: opens it, where it is encrypted.
-    ///   - begin: gets the name of each file, before its bytes.
-    ///   - body: gets the bytes, piece by piece.
-    /// - Throws: `damaged` if it can't be read to its end, `wrongKey`, `notFound`, `inputOutput`.
+    ///   - key: decrypts the archive if it is encrypted.
+    ///   - begin: receives the name of each file, before its bytes.
+    ///   - body: receives the bytes in pieces.
+    /// - Throws: `damaged` if the archive cannot be read to its end, `wrongKey`, `notFound`, `inputOutput`.
     init(
         _ path: FilePath, key: PrivateKey?,
         begin: (String) throws(ArchiveError) -> Void = { _ throws(ArchiveError) in },
@@ -48,7 +47,7 @@ package struct OpenedArchive {
         var manifest: [UInt8] = []
         while let name = try reader.next() {
             if found[name] != nil || name == GeneratedFile.metadata.fileName && metadata != nil {
-                throw ArchiveError(.damaged, "\(path) has \(name) twice. No archive of ours has that.")
+                throw ArchiveError(.damaged, "\(path) has \(name) twice. Holdfast makes no such archives.")
             }
             try begin(name)
             let isManifest = name == GeneratedFile.metadata.fileName
@@ -59,7 +58,7 @@ package struct OpenedArchive {
                 if piece.isEmpty { break }
                 if isManifest {
                     guard manifest.count + piece.count <= Self.maximumManifestSize else {
-                        throw ArchiveError(.damaged, "\(path) has a manifest that is larger than any of ours.")
+                        throw ArchiveError(.damaged, "\(path) has a manifest that is larger than any Holdfast makes.")
                     }
                     manifest += piece
                 } else {
@@ -78,17 +77,17 @@ package struct OpenedArchive {
                 found[name] = (entry.bytes, hash.finalize().hexDigits)
             }
         }
-        // Of an encrypted archive its tag says that it is what was made, to the last byte.
+        // An encrypted archive needs no such check: its tag covers every byte.
         if try Self.isZip(file), try ZipDirectory(file).entries != order {
-            find(path.lastComponent?.string ?? path.string, "its directory does not fit to the files in it")
+            find(path.lastComponent?.string ?? path.string, "its directory does not match the files in it")
         }
         compare(with: found)
     }
 
-    /// Looks through an archive.
+    /// Reads an archive and compares it with its manifest.
     ///
-    /// - Parameter key: opens it, where it is encrypted.
-    /// - Throws: `damaged` if it can't be read to its end, `wrongKey`, `notFound`, `inputOutput`.
+    /// - Parameter key: decrypts the archive if it is encrypted.
+    /// - Throws: `damaged` if the archive cannot be read to its end, `wrongKey`, `notFound`, `inputOutput`.
     package static func verify(_ path: FilePath, key: PrivateKey? = nil) throws(ArchiveError) -> OpenedArchive {
         try OpenedArchive(path, key: key)
     }
@@ -119,7 +118,7 @@ package struct OpenedArchive {
     private mutating func compare(with found: [String: (bytes: Int, sha256: String)]) {
         guard let metadata else {
             if findings.isEmpty {
-                find(GeneratedFile.metadata.fileName, "is missing: nothing says what belongs into the archive")
+                find(GeneratedFile.metadata.fileName, "is missing, so it is unknown what belongs in the archive")
             }
             return
         }
@@ -132,7 +131,7 @@ package struct OpenedArchive {
             if found.bytes != file.bytes {
                 find(file.filename, "has \(found.bytes) bytes in place of \(file.bytes)")
             } else if found.sha256 != file.sha256 {
-                find(file.filename, "is not what the manifest says: its SHA-256 is another one")
+                find(file.filename, "does not match the manifest: its SHA-256 differs")
             }
         }
         for name in found.keys.sorted() where !listed.contains(name) { find(name, "is not in the manifest") }

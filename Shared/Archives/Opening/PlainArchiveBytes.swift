@@ -1,6 +1,5 @@
 import Encryption
 
-/// The bytes of an archive that is not encrypted.
 final class PlainArchiveBytes: ArchiveBytes {
     private let file: ArchiveInput
     private var place = 0

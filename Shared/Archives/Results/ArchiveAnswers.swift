@@ -2,11 +2,10 @@ import Messages
 
 /// The answers in a task's result, by key: `section_collection_result`.
 ///
-/// The section is the innermost one, the collection is left out where it is called like the result. Where a key is
-/// taken, the answer gets the full path of its steps as its key, and where that is taken too, a number behind it:
-/// nothing is overwritten. Answers that are null are left out.
+/// The section is the innermost one. The collection is omitted if its name equals the result's. If a key is taken, the answer's
+/// key is the full path of its steps; if that is taken too, a number is added. Nothing is overwritten. Null answers are left out.
 struct ArchiveAnswers: Equatable {
-    /// In the order in which they were given.
+    /// In the order of the result.
     private(set) var answers: [(key: String, value: JSONValue)] = []
     private var taken: Set<String> = []
 
@@ -48,7 +47,6 @@ struct ArchiveAnswers: Equatable {
         answers.append((name, value))
     }
 
-    /// The contents of `answers.json`.
     var json: JSONValue { .object(Dictionary(answers.map { ($0.key, $0.value) }) { first, _ in first }) }
 
     static func == (one: ArchiveAnswers, other: ArchiveAnswers) -> Bool {

@@ -1,6 +1,6 @@
 import Messages
 
-/// Answers as Bridge's third version takes them: arrays in one text, with commas; and what kind each answer is.
+/// Answers in the form of Bridge's third version, with arrays as comma-separated text, and the schema of the answers.
 struct BridgeAnswers {
     private let answers: ArchiveAnswers
 
@@ -8,7 +8,6 @@ struct BridgeAnswers {
         self.answers = answers
     }
 
-    /// The contents of `answers.json`.
     var json: JSONValue { object { Self.flattened($0) } }
 
     /// The contents of `answers_schema.json`: a JSON schema of the answers.

@@ -1,6 +1,6 @@
 import Messages
 
-/// The contents of `info.json`, by which Bridge's earlier versions know what is in an archive.
+/// The contents of `info.json`, which lists an archive's files for Bridge's earlier versions.
 struct BridgeInfo: Encodable {
     static let fileName = "info.json"
     static let answersSchemaName = "answers_schema.json"

@@ -8,10 +8,9 @@ import TextInput
 
 /// The steps in a session's streams, as results for `taskResult.json`.
 ///
-/// Counted in the session's own files, as `step-counter count` counts them: the same session gives the same results, whether a
-/// step-counter runs or not.
+/// Counted from the session's files, as by `step-counter count`: the results do not depend on whether a step-counter is running.
 enum StepResults {
-    /// The results of the streams of these names, in the order of the session's logs; none if it has no such stream.
+    /// The results of streams with these names, in the order of the session's logs; empty if the session has none of them.
     /// - Throws: `stopped`.
     static func results(of session: SessionDirectory, _ streams: [String]) throws(ArchiveError) -> [JSONValue] {
         guard let record = try? session.record(),

@@ -1,4 +1,4 @@
-/// Numbers as zip has them: the least byte first.
+/// Little-endian numbers, as zip requires.
 extension Array where Element == UInt8 {
     mutating func appendLittle(_ number: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }

@@ -1,10 +1,9 @@
 import Encryption
 
-/// The directory at a zip's end: what other programs believe about the files in it.
+/// The directory at a zip's end, from which other programs read its files.
 ///
-/// A reader that takes the files as they come does not look at it.
+/// A sequential reader does not use it.
 struct ZipDirectory {
-    /// What it says of a file.
     struct Entry: Hashable {
         var name: String
         /// CRC-32.
@@ -12,7 +11,7 @@ struct ZipDirectory {
         var bytes: Int
     }
 
-    /// In the order in which they stand.
+    /// In the order of the directory.
     let entries: [Entry]
 
     private static let endLength = 22
@@ -20,9 +19,9 @@ struct ZipDirectory {
     private static let largeEndLength = 56
     private static let maximumSize = 1 << 30
 
-    /// Reads the directory of a zip that ends with it, as ours do.
+    /// Reads the directory of a zip without a comment after it, as Holdfast writes them.
     ///
-    /// - Throws: `damaged` if there is none.
+    /// - Throws: `damaged` if there is no directory.
     init(_ file: ArchiveInput) throws(ArchiveError) {
         let length = try file.length()
         let fault = ArchiveError(
@@ -46,7 +45,7 @@ struct ZipDirectory {
         self.entries = entries
     }
 
-    /// The end of a directory whose numbers are large; `nil` if there is none.
+    /// The zip64 end of a directory; `nil` if there is none.
     private static func largeEnd(
         _ file: ArchiveInput, before place: Int
     ) throws(ArchiveError) -> (count: Int, size: Int, start: Int, end: Int)? {

@@ -1,8 +1,8 @@
 import Messages
 
-/// What a zip says of one of its files (APPNOTE.TXT 6.3.10, PKWARE): local header, data descriptor, central header.
+/// The headers of a file in a zip (APPNOTE.TXT 6.3.10, PKWARE): local header, data descriptor, central header.
 struct ZipEntry {
-    /// How the bytes are kept.
+    /// The compression method.
     enum Method: UInt16 {
         case stored = 0
         case deflated = 8
@@ -11,23 +11,23 @@ struct ZipEntry {
     let name: String
     let date: WallTime
     let method: Method
-    /// Where its local header is.
+    /// The offset of the local header.
     let offset: Int
     /// CRC-32 of the bytes.
     var checksum: UInt32 = 0
     var bytes = 0
     var compressedBytes = 0
-    /// Whether checksum and sizes stand behind the bytes, because they were not known before.
+    /// Whether the checksum and sizes follow the bytes, because they are not known before.
     var isDescribedBehind = false
     /// Whether sizes have eight bytes.
     var isLarge = false
 
-    /// From here on a number does not fit into four bytes, and stands in an extra field.
+    /// From this value on, a number does not fit into four bytes and is stored in an extra field.
     static let limit = 0xFFFF_FFFF
 
     private static let zip64 = 0x0001 as UInt16
     private static let timestamp = 0x5455 as UInt16
-    /// Made on Unix, by version 4.5 of the format: file modes mean something.
+    /// Version 4.5 of the format, made on Unix, so that file modes are valid.
     private static let madeBy = 3 << 8 | 45 as UInt16
     private static let mode = 0o100644 as UInt32
 
@@ -36,7 +36,7 @@ struct ZipEntry {
         (isDescribedBehind ? 1 << 3 : 0) | (name.utf8.allSatisfy { $0 < 0x80 } ? 0 : 1 << 11)
     }
 
-    /// What stands in front of the bytes.
+    /// The header before the bytes.
     var localHeader: [UInt8] {
         var extra: [UInt8] = []
         if isLarge {
@@ -54,7 +54,7 @@ struct ZipEntry {
         return header + name.utf8 + extra
     }
 
-    /// What stands behind the bytes, if they were not known before.
+    /// The descriptor after the bytes, if the sizes were not known before.
     var dataDescriptor: [UInt8] {
         var descriptor: [UInt8] = [0x50, 0x4B, 0x07, 0x08]
         descriptor.appendLittle(checksum)
@@ -64,7 +64,7 @@ struct ZipEntry {
         return descriptor
     }
 
-    /// What stands in the directory at the archive's end.
+    /// The entry in the directory at the archive's end.
     var centralHeader: [UInt8] {
         let large = [bytes, compressedBytes, offset].filter { $0 >= Self.limit }
         var extra: [UInt8] = []
@@ -99,7 +99,7 @@ struct ZipEntry {
         header.appendLittle(UInt32(min((sizes ?? known).1, Self.limit)))
     }
 
-    /// Seconds since 1970 in UTC, as Info-ZIP's extra field has them; nothing where they don't fit.
+    /// Seconds since 1970 in UTC, in Info-ZIP's extra field; empty if the value does not fit.
     private var timestampField: [UInt8] {
         guard let seconds = Int32(exactly: date.nanosecondsSince1970 / 1_000_000_000) else { return [] }
         var field: [UInt8] = []
@@ -110,7 +110,7 @@ struct ZipEntry {
         return field
     }
 
-    /// The date in UTC: the same on every machine. In steps of two seconds, from 1980 on.
+    /// The date in UTC, so that it is the same on every machine. In steps of two seconds, from 1980 on.
     private var dosTime: (time: UInt16, day: UInt16) {
         let digits = date.utcText.utf8.filter { (0x30...0x39).contains($0) }.map { UInt16($0 - 0x30) }
         func number(_ from: Int) -> UInt16 { digits[from] * 10 + digits[from + 1] }

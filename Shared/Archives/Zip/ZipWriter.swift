@@ -2,19 +2,18 @@ import Compression
 import Encryption
 import Messages
 
-/// Writes a zip into a sink, file by file and in memory that does not grow with them: deflated, or stored where that
-/// makes them no smaller. The same files give the same bytes.
+/// Writes a zip into a sink sequentially, in memory of constant size. Files are deflated, or stored if deflating does not make
+/// them smaller. The same files give the same bytes.
 ///
-/// What a small file is, stands in front of its bytes; of a large one that is deflated, behind them. Sizes and places
-/// beyond 4 GiB, and more than 65,534 files, are written the zip64 way, only where they are needed.
-/// Confined to one thread.
+/// The checksum and sizes precede the bytes, except for large deflated files, where they follow. The zip64 format is used only
+/// when needed: for sizes and offsets beyond 4 GiB, and more than 65,534 files. Confined to one thread.
 final class ZipWriter {
-    /// A file's first bytes, which tell whether it shrinks.
+    /// The size of a file's beginning that decides whether it is deflated, in bytes.
     static let trialSize = 1 << 20
 
     private let sink: any ByteSink
     private let deflater = Deflater()
-    /// The directory for the archive's end, as bytes.
+    /// The encoded directory for the archive's end.
     private var directory: [UInt8] = []
     private var entries = 0
     private var offset = 0
@@ -30,7 +29,7 @@ final class ZipWriter {
 
     /// Adds a file.
     ///
-    /// - Parameter name: with no more than 65,535 bytes, and in no other file of the archive.
+    /// - Parameter name: at most 65,535 bytes, and unique in the archive.
     func add(_ name: String, date: WallTime, from source: some ByteSource) throws(ArchiveError) {
         precondition(name.utf8.count <= Int(UInt16.max), "file systems have no longer names")
         let count = try source.read(into: piece)
@@ -56,12 +55,12 @@ final class ZipWriter {
         entries += 1
     }
 
-    /// Adds a large file while it is compressed.
+    /// Adds a large file while compressing it.
     private func deflate(
         _ source: some ByteSource, after trial: UnsafeRawBufferPointer, _ compressed: [UInt8], _ entry: inout ZipEntry
     ) throws(ArchiveError) {
         entry.isDescribedBehind = true
-        // Deflate makes nothing larger by more than five bytes in 16 KiB.
+        // Deflate expands data by at most five bytes in 16 KiB.
         entry.isLarge = source.count + source.count / 2048 >= ZipEntry.limit
         entry.checksum = Checksum.crc32(trial)
         entry.bytes = trial.count
@@ -78,8 +77,8 @@ final class ZipWriter {
         try put(entry.dataDescriptor)
     }
 
-    /// Adds a large file as it is. It is read twice: a stored file has its checksum in front, or few programs could read
-    /// it from a pipe.
+    /// Adds a large file uncompressed. It is read twice: the checksum must precede a stored file, or few programs could read it
+    /// from a pipe.
     private func store(
         _ source: some ByteSource, after trial: UnsafeRawBufferPointer, _ entry: inout ZipEntry
     ) throws(ArchiveError) {
@@ -102,7 +101,7 @@ final class ZipWriter {
         guard checksum == entry.checksum else { throw source.changed }
     }
 
-    /// Writes the directory. The sink is left open.
+    /// Writes the directory. Does not close the sink.
     func finish() throws(ArchiveError) {
         let start = offset
         let size = directory.count

@@ -1,2 +1,2 @@
-/// The commit that the programs were built of, where the build was told of it: see HOLDFAST_COMMIT in Package.swift. NULL elsewhere.
+/// The commit from which the programs were built, if the build received HOLDFAST_COMMIT (see Package.swift); NULL otherwise.
 const char *_Nullable holdfast_commit(void);

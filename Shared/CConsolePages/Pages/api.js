@@ -39,7 +39,7 @@ async function ask(path, options) {
     response = await fetch(path, { cache: "no-store", credentials: "same-origin", ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "The console cannot be reached. Is it running? The page tries again by itself.");
+    throw new ApiError(0, "The console cannot be reached. Is it running? The page retries automatically.");
   }
   let body = null;
   try { body = await response.json(); } catch { /* said by the status */ }

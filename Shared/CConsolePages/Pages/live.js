@@ -349,7 +349,7 @@ class Card {
     drawSeries(this.canvas, source, {
       from, to, key, cursor, lines: this.lines, gaps: [...series.gaps.values(), ...(source === series ? [] : source.gaps.values())],
       marks: marksOf(series.name),
-      empty: this.isAsking ? "asking the publisher …" : view.end === null ? "no samples in this time" : store.hasHistory ? "the publisher has no samples of this time" : "the page has no samples of this time",
+      empty: this.isAsking ? "asking the publisher …" : view.end === null ? "no samples in this time" : store.hasHistory ? "the publisher has no samples for this time" : "the page has no samples for this time",
     });
   }
 

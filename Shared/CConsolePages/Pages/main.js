@@ -58,7 +58,7 @@ function showRecording() {
   if (running.length === 0) return;
   const elapsed = now() - Date.parse(running[0].startDate) / 1000;
   write(link, `● ${running.length > 1 ? `${running.length} recordings` : Number.isFinite(elapsed) ? clock(elapsed).slice(0, -2) : "recording"}`);
-  link.setAttribute("aria-label", running.length > 1 ? `${running.length} recordings run` : `Recording ${running[0].session}`);
+  link.setAttribute("aria-label", running.length > 1 ? `${running.length} recordings are running` : `Recording ${running[0].session}`);
 }
 
 for (const [name, view] of Object.entries(views)) view.setUp(document.getElementById(name));

@@ -70,8 +70,8 @@ function makeForm() {
       field("Session", parts.session, "Optional: letters, digits and dashes."),
       field("Duration", parts.duration, "60s, 5m, 1h; empty: until you stop it."),
       field("Before", parts.before, "Begin in the past: 30s."),
-      field("Steps", parts.steps, "One a line, in their order."),
-      field("Labels", parts.labels, "One a line: keys 1 to 9 annotate with them.")),
+      field("Steps", parts.steps, "One per line, in order."),
+      field("Labels", parts.labels, "One per line; keys 1 to 9 annotate with them.")),
     parts.problem, parts.refused, make("div", { class: "buttons" }, parts.start));
   return parts;
 }
@@ -100,8 +100,8 @@ async function start() {
   const [limit, before] = [typedDuration(form.duration.value), typedDuration(form.before.value)];
   const names = (store.state?.streams ?? []).map((stream) => `${stream.device}/${stream.stream}`);
   const chosen = names.filter((name) => !excluded.has(name));
-  const problem = Number.isNaN(limit) ? `The duration “${form.duration.value}” is none: write 60s, 5m or 1h.`
-    : Number.isNaN(before) ? `The time before, “${form.before.value}”, is none: write 30s or 5m.`
+  const problem = Number.isNaN(limit) ? `“${form.duration.value}” is not a duration: write 60s, 5m or 1h.`
+    : Number.isNaN(before) ? `“${form.before.value}” in Before is not a time: write 30s or 5m.`
     : names.length > 0 && chosen.length === 0 ? "Choose a stream." : "";
   write(form.problem, problem);
   if (problem) return;
@@ -174,7 +174,7 @@ function show() {
   form.element.hidden = Boolean(recording);
   panel.element.hidden = !recording;
   const recorder = store.state?.programs?.find((program) => program.name === "recorder");
-  const mayNot = store.state && !store.may("command") ? "This console may only look: it was started with --role listen."
+  const mayNot = store.state && !store.may("command") ? "This console is view-only: it was started with --role listen."
     : recorder && !recorder.health ? "The recorder does not answer. Start it to record." : "";
   write(form.refused, mayNot);
   form.start.disabled = mayNot !== "" || !store.state;
@@ -281,8 +281,8 @@ on("state", () => {
 /** How old samples are at most when they are durable, of 99 in 100, as the recorder measures it. */
 function durability() {
   const measures = store.state?.programs?.find((program) => program.name === "recorder")?.health?.measures;
-  if (store.connection !== "live" && store.connection !== "polling") return ["Not connected: the recorder goes on without this page.", true];
-  if (!measures) return ["The recorder does not answer. What it has stored stays stored, and it resumes when it restarts.", true];
+  if (store.connection !== "live" && store.connection !== "polling") return ["Not connected: the recorder continues without this page.", true];
+  if (!measures) return ["The recorder does not answer. Stored samples are kept, and recording resumes when it restarts.", true];
   const latency = measures.commitLatency99PercentSeconds ?? measures.commitLatencyMedianSeconds;
   if (!Number.isFinite(latency)) return ["Waiting for the first samples to be durable.", false];
   const behind = Math.max(latency, measures.behindSeconds ?? 0) + Math.max(0, (performance.now() - stateAt) / 1000 - 2.5);

@@ -212,7 +212,7 @@ async function showSession(name) {
     page.append(make("div", { class: "buttons" }, [["mcap", "MCAP, for Foxglove"], ["xdf", "XDF, for Lab Streaming Layer tools"]].map(([format, label]) =>
       make("a", { class: "button", href: `${path}/export${query({ format })}`, download: "" }, label))));
   }
-  page.append(make("p", { class: "hint" }, "All formats, with what was read and what is absent, on the machine of the recorder:"), make("pre", { tabIndex: 0 }, `recorder export data/recordings/${name} --to exports --format bids`));
+  page.append(make("p", { class: "hint" }, "For all formats, with a list of what was read and what is missing, run this on the recorder's machine:"), make("pre", { tabIndex: 0 }, `recorder export data/recordings/${name} --to exports --format bids`));
 }
 
 async function verify(path, output, control) {
@@ -240,7 +240,7 @@ async function discard(name) {
   } catch (error) {
     if (error.status !== 409) { say(`It was not discarded: ${error.message}`, true); return; }
     // The recorder refuses what runs or has no receipt, and says so.
-    if (!await confirm(`Discard ${name} all the same?`, error.message, "Discard it all the same")) return;
+    if (!await confirm(`Discard ${name} anyway?`, error.message, "Discard it anyway")) return;
     try { await call("recording.discard", { session: name, force: true }); } catch (second) { say(`It was not discarded: ${second.message}`, true); return; }
   }
   say(`${name} was discarded.`);

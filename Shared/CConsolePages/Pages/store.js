@@ -126,7 +126,7 @@ async function resume() {
     setState(await get("/api/state"));
     // It answers, so events failed alone: not there yet, or cut this moment.
     attempt += 1;
-    if (attempt > 1) setConnection("polling", "This console sends this page no live samples: it does not have them yet, or too many pages look. Its state is asked for every two seconds.");
+    if (attempt > 1) setConnection("polling", "This console sends no live samples to this page: it does not have them yet, or too many pages are open. The page updates every two seconds.");
     timer = setTimeout(attempt < 2 || attempt % 5 === 0 ? connect : resume, attempt > 1 ? 2000 : 300);
   } catch (error) {
     attempt += 1;

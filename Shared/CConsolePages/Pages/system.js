@@ -148,7 +148,7 @@ function showStorage(usage, thresholds) {
   fill(parts.storage,
     facts([["Free on the disk", bytes(usage.freeBytes)], ["Finished files", bytes(usage.totalBytes)], ["Not uploaded", bytes(usage.pendingUploadBytes)], ["Being written", Number.isFinite(usage.currentBytes) ? bytes(usage.currentBytes) : null], ["Others", Number.isFinite(usage.otherBytes) ? bytes(usage.otherBytes) : null],
       ["Keep free", thresholds.minimumFreeBytes > 0 ? bytes(thresholds.minimumFreeBytes) : null]]),
-    isLow && make("p", { class: "problem" }, "Less is free than is to be kept free: recordings stop. Remove uploaded files, or make room."),
+    isLow && make("p", { class: "problem" }, "Free space is below the limit: recordings stop. Remove uploaded files, or free some space."),
     // 0 is no threshold.
     thresholds.totalBytes > 0 && bar("Finished files", usage.totalBytes, thresholds.totalBytes, `of ${bytes(thresholds.totalBytes)}`),
     thresholds.pendingUploadBytes > 0 && bar("Not uploaded", usage.pendingUploadBytes, thresholds.pendingUploadBytes, `of ${bytes(thresholds.pendingUploadBytes)}`),

@@ -3,7 +3,6 @@
 
 #include "page_files.h"
 
-/// The files of the console's page.
 struct holdfast_pages holdfast_console_pages(void);
 
 #endif

@@ -3,20 +3,19 @@
 
 #include <stddef.h>
 
-/// A file of a page, as it was when the program was built.
+/// An embedded file of a page, as of the build.
 struct holdfast_page {
     const char *name;
     const unsigned char *bytes;
     size_t count;
 };
 
-/// All files of a page.
 struct holdfast_pages {
     const struct holdfast_page *files;
     size_t count;
 };
 
-/// An entry of such files: a name, and an array with the bytes.
+/// An entry of the table: a name, and an array with the bytes.
 #define HOLDFAST_PAGE(name, bytes) {name, bytes, sizeof bytes}
 
 #endif

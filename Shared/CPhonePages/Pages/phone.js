@@ -83,7 +83,7 @@ async function allow(kind) {
 
 async function start(device) {
   if (typeof DeviceMotionEvent === "undefined") {
-    throw new Error("this browser gives no motion to this page: open it over https");
+    throw new Error("this browser gives this page no motion data: open it over https");
   }
   // Both at once: the second would not count as an answer to the tap.
   await Promise.all([allow(globalThis.DeviceMotionEvent), allow(globalThis.DeviceOrientationEvent)]);
@@ -243,7 +243,7 @@ function refresh() {
   show("rate", String(events));
   secondsWithout = events > 0 || document.hidden ? 0 : secondsWithout + 1;
   events = 0;
-  show("status", !run ? "Not sampling" : document.hidden ? "Paused: the page is hidden" : secondsWithout < patience ? "Sampling" : "No motion comes: this device has no sensors, or the browser blocks them");
+  show("status", !run ? "Not sampling" : document.hidden ? "Paused: the page is hidden" : secondsWithout < patience ? "Sampling" : "No motion data: this device has no sensors, or the browser blocks them");
   if (!latest) return;
   const sum = (of) => names.reduce((total, name) => total + of(name), 0);
   const safe = sum((name) => latest.next[name] ?? 0);
@@ -277,7 +277,7 @@ async function keepAsking() {
 }
 
 async function begin() {
-  if (!await ownsPage()) throw new Error("it is open in another tab or window already: close one of them, and load this one again");
+  if (!await ownsPage()) throw new Error("it is already open in another tab or window: close one of them, and reload this one");
   store = await Store.open();
   await navigator.storage?.persist?.();
   const last = (await store.runs()).at(-1);

@@ -3,7 +3,6 @@
 
 #include "page_files.h"
 
-/// The files of the page for phones.
 struct holdfast_pages holdfast_phone_pages(void);
 
 #endif

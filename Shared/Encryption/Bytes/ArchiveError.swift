@@ -12,34 +12,34 @@ package struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible 
             self.rawValue = rawValue
         }
 
-        /// There is no such session, file or archive.
+        /// The session, file or archive does not exist.
         package static let notFound = Code(rawValue: "notFound")
-        /// The session continues, or is being finished.
+        /// The session is still running or being finished.
         package static let notOver = Code(rawValue: "notOver")
-        /// The disk, or the user's share of it, is full.
+        /// The disk or the user's quota is full.
         package static let noSpace = Code(rawValue: "noSpace")
-        /// Any other failure of the system while reading or writing.
+        /// Any other system error while reading or writing.
         package static let inputOutput = Code(rawValue: "inputOutput")
-        /// A file of the session is not what it was, or became another while it was read.
+        /// A file of the session differs from what was recorded, or changed while it was read.
         package static let changed = Code(rawValue: "changed")
-        /// What was given can't be used as it is: a name, a result, a certificate's file.
+        /// A name, a result or a certificate file is unusable.
         package static let invalidParameter = Code(rawValue: "invalidParameter")
-        /// A certificate can't be encrypted to.
+        /// Archives cannot be encrypted to a certificate.
         package static let badCertificate = Code(rawValue: "badCertificate")
-        /// An archive is not what was made.
+        /// An archive differs from what was made.
         package static let damaged = Code(rawValue: "damaged")
-        /// The key does not open an archive, or there is none.
+        /// The key does not decrypt the archive, or is missing.
         package static let wrongKey = Code(rawValue: "wrongKey")
-        /// Somebody asked for an end.
+        /// Cancelled because the program is stopping.
         package static let stopped = Code(rawValue: "stopped")
-        /// There is something where the result should be.
+        /// The target already exists.
         package static let alreadyExists = Code(rawValue: "alreadyExists")
     }
 
     package let code: Code
-    /// What failed, with what, why, and what to do.
+    /// What failed, with which value, why, and what to do.
     package let message: String
-    /// The file of the session that it is about: an archive can be made without that one.
+    /// The session's file that caused the error. An archive can be made without it.
     package let file: String?
 
     package init(_ code: Code, _ message: String, file: String? = nil) {
@@ -48,7 +48,6 @@ package struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible 
         self.file = file
     }
 
-    /// The error for something that could not be done with a file or directory.
     package init(_ error: RecordingError, file: String? = nil) {
         let code: Code =
             switch error.code {

@@ -21,7 +21,7 @@ package final class ArchiveInput {
         try? descriptor.close()
     }
 
-    /// How many bytes the file has.
+    /// The size of the file, in bytes.
     package func length() throws(ArchiveError) -> Int {
         do {
             return Int(try descriptor.stat().size)
@@ -31,7 +31,7 @@ package final class ArchiveInput {
     }
 
     /// Fills the buffer from an offset, up to the file's end.
-    /// - Returns: how many bytes there were.
+    /// - Returns: the number of bytes read.
     package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int {
         var count = 0
         while count < buffer.count {
@@ -47,7 +47,7 @@ package final class ArchiveInput {
         return count
     }
 
-    /// So many bytes from an offset; fewer at the file's end.
+    /// Reads bytes from an offset; fewer at the file's end.
     package func bytes(at offset: Int, count: Int) throws(ArchiveError) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
         defer { buffer.deallocate() }

@@ -1,6 +1,6 @@
 import Messages
 
-// The names of properties are those that BIDS has.
+// The properties are named as BIDS names them.
 
 /// The contents of `dataset_description.json`.
 struct DatasetDescription: Codable {

@@ -1,10 +1,10 @@
 package import Files
 import Messages
 
-/// Adds a session to a Motion-BIDS data set: a table of each stream with its description, channels and events.
+/// Adds a session to a Motion-BIDS data set: a table for each stream with its description, channels and events.
 ///
-/// Subjects and runs share `dataset_description.json`, `participants.tsv` and a subject's list of scans; what these have of others
-/// stays.
+/// Subjects and runs share `dataset_description.json`, `participants.tsv` and a subject's list of scans; their entries for other
+/// exports are kept.
 package struct BIDSExport: ExportWriter {
     private let directory: ExportDirectory
     private let session: ExportedSession
@@ -16,11 +16,11 @@ package struct BIDSExport: ExportWriter {
     private var motion: OutputFile?
     private var events: OutputFile?
     private var first: Int64?
-    /// The session's events that lie behind the samples so far.
+    /// The session's events after the samples so far.
     private var pending: ArraySlice<ExportedSession.Event> = []
-    /// The last value of each column that is no number.
+    /// The last value of each column that is not numeric.
     private var texts: [Int: String] = [:]
-    /// Whether there are such columns.
+    /// Whether the stream has such columns.
     private var hasTexts = false
     private var scans: [String: String] = [:]
 
@@ -57,7 +57,7 @@ package struct BIDSExport: ExportWriter {
         if hasTexts, let stream { appendTexts(of: row, stream, at: time) }
     }
 
-    /// Values that are no numbers become events when they change.
+    /// Values that are not numbers become events when they change.
     private mutating func appendTexts(of row: SampleRow, _ stream: ExportedStream, at time: Int64) {
         for (index, column) in stream.columns.enumerated() where column.kind != .number {
             let text = row.isNull(index) ? nil : row.text(index, column.kind)
@@ -68,7 +68,7 @@ package struct BIDSExport: ExportWriter {
     }
 
     package mutating func append(_ absence: StreamBreak) {
-        // What was before the first sample is not in the table, and what is behind the last has no end.
+        // A gap before the first sample is not in the table, and one after the last has no end.
         guard let after = absence.after else { return }
         appendEvents(upTo: after)
         appendEvent(
@@ -120,7 +120,7 @@ package struct BIDSExport: ExportWriter {
     }
 
     package mutating func finish() throws(RecordingError) {
-        // Those of the export that this one replaces: a data set must not list files that are not there.
+        // Scans of the replaced export are dropped: a data set must not list files that do not exist.
         let superseded = directory.superseded(by: provenanceName).map(scan(ofFile:))
         try directory.write(
             names.scans,
@@ -136,25 +136,25 @@ package struct BIDSExport: ExportWriter {
             isShared: true)
     }
 
-    /// How the list of a subject's scans names a file: by its path in the subject's directory.
+    /// A file as a subject's list of scans names it: by its path in the subject's directory.
     private func scan(ofFile name: String) -> String {
         name.split(separator: "/").dropFirst().joined(separator: "/")
     }
 
-    /// A table that an earlier export left, with lines added, changed and removed by their first column.
+    /// A table from an earlier export, with lines added, changed and removed by their first column.
     /// - Parameters:
-    ///   - columns: one or two. What others the table has stays.
+    ///   - columns: one or two names. Other columns of the table are kept.
     ///   - lines: the value of the second column, if there is one, by that of the first.
     private func merged(
         _ name: String, columns: [String], _ lines: [String: String?], without removed: Set<String> = []
     ) throws(RecordingError) -> [UInt8] {
         let old = try directory.existing(name).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        // Somebody may have edited it with a program that writes a byte order mark, and CR LF, which is one Character.
+        // Somebody may have edited the table with a program that writes a byte order mark, and CR LF, which is one Character.
         var rows = (old.first == "\u{FEFF}" ? old.dropFirst() : old[...])
             .split { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
             .map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
         if rows.isEmpty { rows = [columns] }
-        // Somebody may have added columns, also before the second.
+        // Somebody may have added columns, even before the second.
         let header = rows[0]
         let place = columns.count > 1 ? header.firstIndex(of: columns[1]) : nil
         func set(_ value: String?, in row: inout [String]) {

@@ -5,10 +5,10 @@ package struct MotionNames: Sendable {
     package let subject: String
     package let task: String
     package let run: Int?
-    /// The label of each stream's tracking system: one clock, rate and count.
+    /// The label of each stream's tracking system. In BIDS, a tracking system has one clock, rate and number of samples.
     private let systems: [StreamName: String]
 
-    /// - Parameter streams: all of the session, in their order.
+    /// - Parameter streams: all streams of the session, in order.
     package init(subject: String, task: String, run: Int?, streams: [StreamName]) {
         self.subject = Self.label(subject, or: "01")
         self.task = Self.label(task, or: "recording")
@@ -28,7 +28,7 @@ package struct MotionNames: Sendable {
         self.systems = systems
     }
 
-    /// The letters and digits of a text: all that a label may have.
+    /// The letters and digits of a text, since a label may contain nothing else.
     private static func label(_ text: String, or other: String) -> String {
         let label = text.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
         return label.isEmpty ? other : label
@@ -38,7 +38,7 @@ package struct MotionNames: Sendable {
 
     private var runPart: String { run.map { "_run-\($0)" } ?? "" }
 
-    /// The path of a stream's file, of which the last part is given: `motion.tsv`.
+    /// The path of a stream's file with a suffix such as `motion.tsv`.
     package func path(of stream: StreamName, _ suffix: String) -> String {
         "sub-\(subject)/motion/sub-\(subject)_task-\(task)_tracksys-\(system(of: stream))\(runPart)_\(suffix)"
     }

@@ -1,7 +1,7 @@
 package import Messages
 
-/// A stream as a `_motion.tsv` of Motion-BIDS: no header; the seconds since the first sample, then the stream's numbers with the
-/// digits that were recorded. `n/a` for what is no number.
+/// A stream as a `_motion.tsv` of Motion-BIDS: no header; the seconds since the first sample, then the stream's numbers with
+/// their digits as recorded. `n/a` for values that are not numbers.
 package struct MotionTable {
     /// A line of `_channels.tsv`.
     package struct Channel: Hashable, Sendable {
@@ -17,7 +17,7 @@ package struct MotionTable {
 
     package init(_ stream: ExportedStream) { numbers = stream.numbers }
 
-    /// What the columns of the table are, in their order.
+    /// Describes the columns of the table, in order.
     package static func channels(of stream: ExportedStream) -> [Channel] {
         let latency = Channel(name: "latency", component: "n/a", type: "LATENCY", trackedPoint: "n/a", units: "s")
         let (type, units) = kind(of: stream.unit)
@@ -45,7 +45,7 @@ package struct MotionTable {
         }
     }
 
-    /// Appends a sample; nothing for one without a time.
+    /// Appends a sample; a sample without a time is skipped.
     @inline(__always)
     package mutating func append(_ row: SampleRow, to buffer: inout ByteBuffer) {
         guard let time = row.time else { return }

@@ -11,7 +11,7 @@ extension ByteBuffer {
         append(littleEndian: number.bitPattern)
     }
 
-    /// Puts a number in the place of bytes that were appended earlier.
+    /// Overwrites bytes that were appended earlier.
     @inline(__always)
     mutating func put(littleEndian number: some FixedWidthInteger, at place: Int) {
         withUnsafeMutableBytes { bytes in

@@ -1,8 +1,8 @@
 package import Files
 import Messages
 
-/// Writes a directory for a session: a table of each stream, and beside them `gaps.tsv`, `events.tsv` and, if there are any, `annotations.tsv`,
-/// `bouts.tsv` and `filled.tsv`.
+/// Writes a directory for a session: a table for each stream, `gaps.tsv`, `events.tsv` and, if they have contents,
+/// `annotations.tsv`, `bouts.tsv` and `filled.tsv`.
 package struct CSVExport: ExportWriter {
     private let directory: ExportDirectory
     private let session: ExportedSession
@@ -66,7 +66,7 @@ package struct CSVExport: ExportWriter {
         let header = "stream\tafter\tbefore\treason\tepoch\tfrom\tcount\n"
         try directory.write("\(session.name)/gaps.tsv", Array((header + gaps).utf8))
         let events = session.events.filter { $0.annotation == nil && $0.bout == nil }
-        // A column for what no event is about would change the tables of all other sessions.
+        // The column is added only if an event concerns a stream: otherwise it would change the tables of all other sessions.
         let hasStreams = events.contains { $0.stream != nil }
         let lines = events.map { event in
             session.line(
@@ -91,7 +91,7 @@ package struct CSVExport: ExportWriter {
             "\(session.name)/annotations.tsv", Array(("from\tto\tlabel\tstream\tnote\n" + annotations.joined()).utf8))
     }
 
-    /// The bouts of walking, if steps were counted and there are some.
+    /// Writes the bouts of walking, if any were counted.
     private func writeBouts() throws(RecordingError) {
         let lines = session.events.compactMap { event in
             event.bout.map { bout in

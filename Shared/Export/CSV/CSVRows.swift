@@ -1,17 +1,17 @@
 package import Messages
 import Recording
 
-/// A stream as a table of comma-separated values: `time`, then the stream's columns with the digits that were recorded.
+/// A stream as a table of comma-separated values: `time`, then the stream's columns with their digits as recorded.
 ///
-/// The time is a date in UTC, or seconds since the session's start. A value that is absent is empty, NaN is `NaN`. Samples that
-/// are absent have no rows.
+/// The time is a date in UTC, or seconds since the session's start. An absent value is empty, NaN is `NaN`. Absent samples have
+/// no rows.
 package struct CSVRows {
     private let columns: [ExportedStream.Column]
     private let clock: ExportClock
     private let startDate: Int64
     private var date = DateText()
 
-    /// - Parameter startDate: the session's, in nanoseconds since 1970.
+    /// - Parameter startDate: the session's start, in nanoseconds since 1970.
     package init(_ stream: ExportedStream, clock: ExportClock, startDate: Int64) {
         columns = stream.columns
         self.clock = clock

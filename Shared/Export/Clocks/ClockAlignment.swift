@@ -1,15 +1,15 @@
 import Messages
 package import Recording
 
-/// Turns times of a publisher's clock into times of the recorder's, by the comparisons of both during the session: linear
-/// between two of them, constant before the first and behind the last.
+/// Converts times of a publisher's clock to the recorder's, based on comparisons of both during the session: linear between two
+/// comparisons, constant before the first and after the last.
 package struct ClockAlignment: Hashable, Sendable {
     package struct Point: Hashable, Sendable {
         /// Nanoseconds since the session's start on the publisher's clock.
         package var time: Int64
         /// Nanoseconds by which the publisher's clock was ahead of the recorder's.
         package var offset: Int64
-        /// How much the offset may be wrong, in seconds.
+        /// Uncertainty of the offset, in seconds.
         package var uncertainty: Double
 
         package init(time: Int64, offset: Int64, uncertainty: Double) {
@@ -19,9 +19,9 @@ package struct ClockAlignment: Hashable, Sendable {
         }
     }
 
-    /// In order of time, each later than the one before.
+    /// In order of time, without duplicates.
     package let points: [Point]
-    /// The point at or before the last time asked for.
+    /// The point at or before the last requested time.
     private var index = 0
 
     package init(_ points: [Point]) {
@@ -34,8 +34,8 @@ package struct ClockAlignment: Hashable, Sendable {
 
     /// The alignment of an epoch's clock.
     ///
-    /// A comparison is of the same run of the machine as long as uptimes rise from one to the next; of several runs the one counts
-    /// that is nearest to when the epoch was heard of.
+    /// Comparisons belong to the same run of the machine as long as uptimes rise from one to the next. Of several runs, the one
+    /// closest to the time at which the epoch was first seen is used.
     package init(of epoch: SessionRecord.Epoch, in record: SessionRecord) {
         var runs: [[ClockComparison]] = []
         for comparison in record.clocks where comparison.endpoint == epoch.replay {
@@ -58,7 +58,7 @@ package struct ClockAlignment: Hashable, Sendable {
             })
     }
 
-    /// The time on the recorder's clock. Times that follow each other cost least in order.
+    /// The time on the recorder's clock. Fastest if times are requested in order.
     @inline(__always)
     package mutating func recorderTime(of time: Int64) -> Int64 {
         time &- offset(at: time)
@@ -78,7 +78,7 @@ package struct ClockAlignment: Hashable, Sendable {
 }
 
 extension SessionRecord.Epoch {
-    /// Nanoseconds since the session's start, as the stream's files have them, of an uptime in seconds.
+    /// Converts an uptime in seconds to nanoseconds since the session's start, as in the stream's files.
     func time(of uptime: Double, startDate: WallTime) -> Int64 {
         let sinceStart = clock.date.nanosecondsSince1970 &- startDate.nanosecondsSince1970
         let start = (Nanoseconds.from(seconds: clock.uptime) ?? 0) &- sinceStart

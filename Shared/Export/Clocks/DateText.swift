@@ -1,8 +1,8 @@
 package import Messages
 
-/// Writes dates in UTC with nine decimals, as `2026-11-21 10:00:08.010452453Z`: what pandas, R, DuckDB and people read.
+/// Writes dates in UTC with nine decimals, as `2026-11-21 10:00:08.010452453Z`, which pandas, R, DuckDB and people read.
 ///
-/// Keeps the text of the last second, since samples of one second follow each other.
+/// Caches the text of the last second, since consecutive samples mostly share it.
 package struct DateText {
     private var second = Int64.min
     private var prefix: [UInt8] = []

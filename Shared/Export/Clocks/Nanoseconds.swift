@@ -1,8 +1,8 @@
 package import Messages
 
-/// Times as whole nanoseconds, from and to the digits that files have.
+/// Converts between whole nanoseconds and the decimal digits in files.
 package enum Nanoseconds {
-    /// Reads seconds in decimal digits, to the nearest nanosecond; `nil` for what is no time.
+    /// Parses decimal seconds, rounded to the nearest nanosecond; `nil` if they are not a valid time.
     @inline(__always)
     package static func parse(_ digits: UnsafeRawBufferPointer) -> Int64? {
         var index = 0
@@ -18,7 +18,7 @@ package enum Nanoseconds {
             value = value &* 10 &+ Int64(digits[index] &- UInt8(ascii: "0"))
             index += 1
         }
-        // Ten digits of seconds are 300 years.
+        // Ten digits of seconds could exceed 292 years, the range of Int64.
         guard index > start, index - start <= 9 else { return slow(digits) }
         var decimals = 0
         if index < end, digits[index] == UInt8(ascii: ".") {
@@ -34,13 +34,13 @@ package enum Nanoseconds {
         return isNegative ? -value : value
     }
 
-    /// More decimals than nine, an exponent, or a word.
+    /// Parses more than nine decimals, an exponent, or a word.
     @inline(never)
     private static func slow(_ digits: UnsafeRawBufferPointer) -> Int64? {
         DecimalParser.parse(digits).flatMap(from(seconds:))
     }
 
-    /// Seconds, to the nearest nanosecond; `nil` for what is no time.
+    /// Converts seconds, rounded to the nearest nanosecond; `nil` if they are not a valid time.
     static func from(seconds: Double) -> Int64? { Int64(exactly: (seconds * 1e9).rounded()) }
 
     private static let powers: [Int64] = [
@@ -64,7 +64,7 @@ package enum Nanoseconds {
         buffer.truncate(to: buffer.count - zeros)
     }
 
-    /// Appends nine digits.
+    /// Appends nanoseconds as nine digits.
     @inline(__always)
     static func appendDecimals(_ nanoseconds: Int64, to buffer: inout ByteBuffer) {
         buffer.withUnsafeMutableTail(reserving: 9) { text in

@@ -3,25 +3,24 @@ import Messages
 import Recording
 package import SystemPackage
 
-/// Where the files of one export come to be: beside their place, each under its final name once all are whole and durable.
+/// Holds the files of an export beside their destination; they get their final names once all are complete and durable.
 ///
-/// A program that is killed leaves no half file under a final name; what it left beside is removed by the next export of the
-/// same.
+/// If the program is killed, no incomplete file has a final name; the next export of the same name removes what is left.
 package final class ExportDirectory {
     private let directory: Directory
     private let replaces: Bool
     private let calls: FileCalls
     private let beside: String
-    /// Keeps other exports of the same away.
+    /// Keeps out other exports of the same name.
     private let lock: OpenFile
     private var finished: [OutputFile.Written] = []
-    /// The names of files that several exports share.
+    /// The names of files shared by several exports.
     private var shared: Set<String> = []
 
     /// - Parameters:
-    ///   - name: tells exports to the same directory apart.
-    ///   - replaces: whether files that exist may be replaced.
-    /// - Throws: `locked` while another program exports the same.
+    ///   - name: distinguishes exports to the same directory.
+    ///   - replaces: whether existing files may be replaced.
+    /// - Throws: `locked` if another program runs an export of the same name.
     package init(
         _ path: FilePath, name: String, replaces: Bool, calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -34,8 +33,8 @@ package final class ExportDirectory {
         try place.create()
         guard let lock = try OpenFile.lock(place.path.appending(Self.lockName)) else {
             throw RecordingError(
-                .locked, action: "export to", path: path, reason: "another program exports the same there",
-                advice: "Wait for its end, or choose another directory.")
+                .locked, action: "export to", path: path, reason: "another program is exporting the same there",
+                advice: "Wait until it ends, or choose another directory.")
         }
         self.lock = lock
         for name in try place.names() where name != Self.lockName {
@@ -44,22 +43,23 @@ package final class ExportDirectory {
     }
 
     deinit {
-        // Also after an error: what is there then is of no use.
+        // Also after an error: incomplete files are of no use.
         try? Directory.removeTree(directory.path.appending(beside))
     }
 
     private static let lockName = "lock"
 
-    /// Refuses a name that is taken, if files are not to be replaced.
+    /// Refuses the name of an existing file, unless files may be replaced.
+    /// - Throws: `alreadyExists`.
     package func check(_ name: String) throws(RecordingError) {
         guard !replaces, !shared.contains(name), directory.contains(name) else { return }
         throw RecordingError(
             .alreadyExists, action: "export to", path: directory.path.appending(name), reason: "it exists already",
-            advice: "Say --replace to replace it, or choose another directory.")
+            advice: "Pass --replace to replace it, or choose another directory.")
     }
 
     /// Begins a file.
-    /// - Parameter name: its path in the directory.
+    /// - Parameter name: the file's path in the directory.
     package func create(_ name: String) throws(RecordingError) -> OutputFile {
         try check(name)
         let path = directory.path.appending(beside).appending(name)
@@ -67,13 +67,13 @@ package final class ExportDirectory {
         return try OutputFile(name, creating: path, calls: calls)
     }
 
-    /// Ends a file. It gets its name with all others.
+    /// Finishes a file. `publish` gives it its final name.
     package func finish(_ file: OutputFile) throws(RecordingError) {
         finished.append(try file.finish())
     }
 
-    /// Writes a small file at once.
-    /// - Parameter isShared: whether several exports have this file: then it is replaced always.
+    /// Writes a small file.
+    /// - Parameter isShared: whether several exports share this file. A shared file is always replaced.
     package func write(_ name: String, _ bytes: [UInt8], isShared: Bool = false) throws(RecordingError) {
         if isShared { shared.insert(name) }
         let file = try create(name)
@@ -81,39 +81,39 @@ package final class ExportDirectory {
         try finish(file)
     }
 
-    /// The bytes of a file that an earlier export left; `nil` if there is none.
+    /// The bytes of a file from an earlier export; `nil` if there is none.
     package func existing(_ name: String) throws(RecordingError) -> [UInt8]? {
         directory.contains(name) ? try directory.read(name) : nil
     }
 
-    /// The files that are finished and this export's alone, in their order.
+    /// The finished files that only this export has, in order.
     package var written: [OutputFile.Written] { finished.filter { !shared.contains($0.name) } }
 
-    /// The part of an export's provenance that lists its files.
+    /// The part of an export's provenance file that lists its files.
     private struct Outputs: Decodable {
         var outputs: [OutputFile.Written]
     }
 
-    /// The files of the export that is replaced which this one does not have: those that are as that export wrote them.
+    /// The files of the replaced export that this one does not have, if they are still as that export wrote them.
     ///
-    /// Others are somebody else's by now, also if the list names them.
-    /// - Parameter provenance: the name of the file that lists them.
+    /// A file that was changed since is no longer the export's, even if the list names it.
+    /// - Parameter provenance: the name of the file that lists the replaced export's files.
     package func superseded(by provenance: String) -> Set<String> {
-        // Without a list that can be read, nothing says which files are the export's.
+        // Without a readable list, it is unknown which files belong to the export.
         guard replaces, let bytes = try? existing(provenance),
             let former = try? WireCoding.decode(Outputs.self, from: bytes)
         else { return [] }
         let kept = Set(finished.map(\.name)).union([provenance])
         var names: Set<String> = []
         for file in former.outputs {
-            // As the program writes it: somebody may have edited the list.
+            // Normalized, because somebody may have edited the list.
             let name = FilePath(file.name).string
             if !kept.contains(name), isUnchanged(file) { names.insert(name) }
         }
         return names
     }
 
-    /// Whether a file lies in the directory, not behind a symbolic link, and has the bytes that were written.
+    /// Whether a file lies in the directory, not behind a symbolic link, and still has the bytes that were written.
     private func isUnchanged(_ file: OutputFile.Written) -> Bool {
         let name = FilePath(file.name)
         guard name.isRelative, name.components.allSatisfy({ $0.kind == .regular }) else { return false }
@@ -128,14 +128,14 @@ package final class ExportDirectory {
         return found.bytes == file.bytes && found.sha256 == file.sha256
     }
 
-    /// Gives the files their names, the last one last: if it is there, all are.
+    /// Gives the files their final names, the last file last: if that exists, all do.
     ///
-    /// If it replaces an export, what that one has and this one has not is removed.
+    /// Removes the files of a replaced export that this one does not have.
     package func publish() throws(RecordingError) {
         guard let last = finished.last else { return }
         if replaces, directory.contains(last.name) {
             let superseded = superseded(by: last.name)
-            // It describes the files that go now.
+            // Removed first, because it lists the files removed next.
             try Directory.removeFile(directory.path.appending(last.name))
             for name in superseded { try Directory.removeFile(directory.path.appending(name)) }
         }

@@ -3,25 +3,25 @@ import Hashing
 package import Messages
 import SystemPackage
 
-/// A file that an export writes from its beginning to its end, hashed on the way.
+/// A file that an export writes from beginning to end, and hashes on the way.
 package final class OutputFile {
-    /// What an export wrote.
+    /// Describes a finished file.
     package struct Written: Codable, Hashable, Sendable {
-        /// Its path in the export's directory.
+        /// The file's path in the export's directory.
         package var name: String
         package var bytes: Int
         package var sha256: String
     }
 
-    /// Bytes that are written at once.
+    /// The buffer is written when it holds this many bytes.
     private static let piece = 1 << 20
 
     let name: String
-    /// What is not written yet.
+    /// Bytes that are not written yet.
     package var buffer = ByteBuffer(capacity: OutputFile.piece + (64 << 10))
 
     private let file: OpenFile
-    /// How long the file is without the buffer.
+    /// The file's length without the buffer, in bytes.
     package private(set) var written = 0
     private var hash = SHA256()
 
@@ -30,7 +30,7 @@ package final class OutputFile {
         file = try OpenFile(creating: path, [], calls: calls)
     }
 
-    /// Writes what has been appended, if it is much.
+    /// Writes the buffer if it is full.
     @inline(__always)
     package func writeIfFull() throws(RecordingError) {
         if buffer.count >= Self.piece { try write() }
@@ -45,7 +45,7 @@ package final class OutputFile {
         buffer.removeAll()
     }
 
-    /// Writes the rest and makes all of it durable.
+    /// Writes the rest, and makes the whole file durable.
     func finish() throws(RecordingError) -> Written {
         try write()
         try file.syncAll()

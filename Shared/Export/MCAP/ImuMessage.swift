@@ -2,7 +2,7 @@ package import Messages
 
 /// A `sensor_msgs/msg/Imu` as ROS 2 and Foxglove read it: CDR, little-endian.
 ///
-/// What there is no estimate of has NaN, and -1 as the first of its covariance, as the message's definition has it.
+/// Quantities without an estimate are NaN, with -1 as the first element of their covariance, as the message's definition demands.
 package struct ImuMessage {
     package static let schemaName = "sensor_msgs/msg/Imu"
 
@@ -39,19 +39,19 @@ package struct ImuMessage {
             """
     }()
 
-    /// The bytes of a message without its values, and where these stand.
+    /// The bytes of a message without its values, and the offsets of the values.
     private let template: [UInt8]
     private let rotation: Int
     private let acceleration: Int
 
-    /// - Parameter frame: the frame's name: the device.
+    /// - Parameter frame: the frame's name, which is the device's.
     package init(frame: String) {
         var bytes: [UInt8] = [0, 1, 0, 0]
         bytes += [UInt8](repeating: 0, count: 8)
         let name = Array(frame.utf8) + [0]
         withUnsafeBytes(of: UInt32(name.count).littleEndian) { bytes += $0 }
         bytes += name
-        // Alignment is counted from behind the first four bytes.
+        // Alignment is counted from the end of the four-byte header.
         while (bytes.count - 4) % 8 != 0 { bytes.append(0) }
         func put(_ values: [Double]) {
             for value in values { withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes += $0 } }
@@ -65,8 +65,8 @@ package struct ImuMessage {
         template = bytes
     }
 
-    /// Whether a stream of this name is an accelerometer's: the message has acceleration with gravity, so that what phones call
-    /// `userAcceleration` or `linear_acceleration` is none.
+    /// Whether a stream of this name is an accelerometer's. The message's acceleration includes gravity, so `userAcceleration`
+    /// and `linear_acceleration`, as phones call it, do not match.
     package static func takes(streamNamed name: String) -> Bool {
         let name = name.lowercased()
         let letters = name.filter(\.isLetter)
@@ -75,9 +75,9 @@ package struct ImuMessage {
 
     /// Appends a message.
     /// - Parameters:
-    ///   - time: nanoseconds since 1970, or since another moment; those before it are negative.
-    ///   - acceleration: m/s², x, y, z.
-    ///   - rotation: rad/s, if it is known.
+    ///   - time: nanoseconds since 1970 or another origin; negative before it.
+    ///   - acceleration: x, y, z in m/s².
+    ///   - rotation: x, y, z in rad/s; nil if unknown.
     @inline(__always)
     package func append(
         time: Int64, acceleration: SIMD3<Double>, rotation: SIMD3<Double>?, to buffer: inout ByteBuffer
@@ -86,7 +86,7 @@ package struct ImuMessage {
             buffer.withUnsafeMutableTail(reserving: template.count) { tail in
                 let message = UnsafeMutableRawBufferPointer(start: tail, count: template.count)
                 message.copyMemory(from: template)
-                // Nanoseconds count on from the second before, whatever its sign.
+                // Nanoseconds count up from the full second below, also for negative times.
                 let (seconds, nanoseconds) = time.floorDivided(by: 1_000_000_000)
                 Self.put(UInt32(truncatingIfNeeded: seconds), at: 4, in: message)
                 Self.put(UInt32(truncatingIfNeeded: nanoseconds), at: 8, in: message)

@@ -1,6 +1,6 @@
 import Messages
 
-/// The JSON schemas of messages, in the part of the language that viewers know: a type for each property.
+/// JSON schemas of messages, in the subset that viewers understand: a type for each property.
 package enum JSONSchema {
     static func text(of stream: ExportedStream) -> String {
         text(

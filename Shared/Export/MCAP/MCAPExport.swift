@@ -1,10 +1,10 @@
 package import Files
 import Messages
 
-/// Writes one MCAP file for a session: each stream as JSON with a schema, `sensor_msgs/msg/Imu` for a device with an accelerometer,
-/// gaps and events as messages.
+/// Writes one MCAP file for a session: each stream as JSON with a schema, `sensor_msgs/msg/Imu` for a device with an
+/// accelerometer, gaps and events as messages.
 ///
-/// The messages of ROS are in a file of their own too: rosbags opens no file that has JSON with a schema.
+/// The ROS messages are also written to a file of their own, because rosbags opens no file that contains JSON with a schema.
 package struct MCAPExport: ExportWriter {
     private let directory: ExportDirectory
     private let session: ExportedSession
@@ -17,22 +17,22 @@ package struct MCAPExport: ExportWriter {
 
     private var stream: ExportedStream?
     private var channel = 0
-    /// What stands in front of each value, one behind the other, and where each ends.
+    /// The text before each value, concatenated, and the end of each.
     private var keys: [UInt8] = []
     private var keyEnds: [Int] = []
     private var kinds: [ExportedStream.Column.Kind] = []
     private var imu: Imu?
-    /// The latest time, for a sample without one.
+    /// The latest time so far, used for a sample without one.
     private var latest: Int64
 
-    /// An accelerometer whose samples become messages of ROS.
+    /// An accelerometer whose samples become ROS messages.
     private final class Imu {
         let channel: Int
-        /// Of the file for ROS.
+        /// The channel in the ROS file.
         let rosChannel: Int
         let message: ImuMessage
         let axes: SIMD3<Int>
-        /// What a value is multiplied by to be in m/s².
+        /// Factor that converts a value to m/s².
         let scale: Double
         let rotation: RotationSource?
 
@@ -49,25 +49,25 @@ package struct MCAPExport: ExportWriter {
         }
     }
 
-    /// Gives the rotation of the same device.
+    /// Returns the rotation source of the stream's device.
     package typealias Companion = (ExportedStream) throws(RecordingError) -> RotationSource?
 
-    /// The file for ROS, once there is something to put in.
+    /// The ROS file, created with its first message.
     private struct RosFile {
         let file: OutputFile
         var writer: MCAPWriter
         let schema: UInt16
-        /// Of the file with everything.
+        /// The schema's number in the main file.
         let allSchema: UInt16
     }
 
     private let companion: Companion
-    /// The accelerometer of each device that has the topic `imu`.
+    /// For each device, the accelerometer that has the topic `imu`.
     private var imus: [String: StreamName] = [:]
     private let library: String
     private var ros: RosFile?
 
-    /// - Parameter streams: all that are exported, in their order.
+    /// - Parameter streams: all exported streams, in order.
     package init(
         _ session: ExportedSession, _ streams: [ExportedStream], library: String, in directory: ExportDirectory,
         companion: @escaping Companion
@@ -287,7 +287,7 @@ package struct MCAPExport: ExportWriter {
 
     // MARK: Parts
 
-    /// A time as messages have it: a date, or nanoseconds since the session's start.
+    /// A time as written to messages: nanoseconds since 1970, or since the session's start.
     private func date(_ time: Int64) -> Int64 { session.clock == .utc ? session.startDate &+ time : time }
 
     private mutating func topic(_ name: String) -> String {
@@ -296,7 +296,7 @@ package struct MCAPExport: ExportWriter {
         return name
     }
 
-    /// A name as ROS has it: letters, digits and underscores.
+    /// A valid ROS name: letters, digits and underscores.
     private static func name(_ text: String) -> String {
         let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first?.isNumber == true ? "_" + name : name

@@ -1,10 +1,10 @@
 import Compression
 package import Messages
 
-/// Makes the bytes of an MCAP file (mcap.dev/spec): messages in chunks, an index of them, and a summary by which a viewer opens a
+/// Makes the bytes of an MCAP file (mcap.dev/spec): messages in chunks, an index of them, and a summary that lets a viewer open a
 /// large file at once.
 ///
-/// Appends to a buffer that somebody else writes to the file; its memory is a chunk's, and an index of some bytes for each.
+/// Appends to a buffer that the caller writes to the file. Holds one chunk in memory, and some index bytes for each chunk.
 package struct MCAPWriter {
     package static let magic: [UInt8] = [0x89, 0x4D, 0x43, 0x41, 0x50, 0x30, 0x0D, 0x0A]
 
@@ -13,23 +13,23 @@ package struct MCAPWriter {
         case statistics = 0x0B, metadata, metadataIndex, summaryOffset, dataEnd
     }
 
-    /// Bytes of a chunk before compression.
+    /// Size of a chunk before compression, in bytes.
     private static let chunkSize = 1 << 20
 
-    /// Where the messages of a channel are in the chunk: time and offset of each, as the file has them.
+    /// The positions of a channel's messages in the chunk: time and offset of each, as written to the file.
     private struct Channel {
         var index: [(time: UInt64, offset: UInt64)] = []
         var messages: UInt64 = 0
     }
 
-    /// Bytes in front of a message: opcode, length, channel, sequence and two times.
+    /// Bytes before a message: opcode, length, channel, sequence and two times.
     private static let messageHeader = 31
 
-    /// The memory of a chunk. A class, because a buffer can't be copied and a writer can.
+    /// The memory of a chunk. A class, because a buffer can't be copied but a writer can.
     private final class Chunk {
         var records = ByteBuffer(capacity: MCAPWriter.chunkSize + (64 << 10))
         var lz4 = LZ4()
-        /// Records of the summary, of one kind each.
+        /// Summary records, by kind.
         var schemas = ByteBuffer(capacity: 4 << 10)
         var channels = ByteBuffer(capacity: 4 << 10)
         var indexes = ByteBuffer(capacity: 4 << 10)
@@ -41,12 +41,12 @@ package struct MCAPWriter {
     private var schemas: UInt16 = 0
     private var chunks: UInt32 = 0
     private var metadata: UInt32 = 0
-    /// The times of the chunk's messages, and of all.
+    /// The times of the chunk's messages, and of all messages.
     private var times: ClosedRange<UInt64>?
     private var allTimes: ClosedRange<UInt64>?
 
     /// Begins a file.
-    /// - Parameter library: the program and its version.
+    /// - Parameter library: the name and version of the program.
     package init(profile: String, library: String, to output: inout ByteBuffer) {
         output.append(Self.magic)
         Self.record(.header, to: &output) { content in
@@ -58,7 +58,7 @@ package struct MCAPWriter {
     // MARK: Data
 
     /// Adds a schema.
-    /// - Returns: its number.
+    /// - Returns: the schema's number.
     package mutating func addSchema(
         _ name: String, encoding: String, _ text: String, to output: inout ByteBuffer
     ) -> UInt16 {
@@ -75,8 +75,8 @@ package struct MCAPWriter {
     }
 
     /// Adds a channel.
-    /// - Parameter metadata: sorted by its keys.
-    /// - Returns: its number.
+    /// - Parameter metadata: sorted by key.
+    /// - Returns: the channel's number.
     package mutating func addChannel(
         _ topic: String, schema: UInt16, encoding: String, metadata: [(String, String)] = [],
         to output: inout ByteBuffer
@@ -97,8 +97,8 @@ package struct MCAPWriter {
     /// Adds a message to the chunk, and the chunk to the output if it is full.
     ///
     /// - Parameters:
-    ///   - position: the length of the file up to the buffer's beginning.
-    ///   - time: nanoseconds; the log time and the publish time.
+    /// - position: the length of the file before the buffer.
+    ///   - time: in nanoseconds; used as log time and publish time.
     ///   - body: appends the message.
     @inline(__always)
     package mutating func append(
@@ -123,7 +123,7 @@ package struct MCAPWriter {
         if chunk.records.count >= Self.chunkSize { endChunk(to: &output, at: position) }
     }
 
-    /// Adds what is in the chunk to the output.
+    /// Appends the chunk to the output.
     @inline(never)
     private mutating func endChunk(to output: inout ByteBuffer, at position: Int) {
         guard let times else { return }
@@ -180,8 +180,8 @@ package struct MCAPWriter {
         chunk.records.removeAll()
     }
 
-    /// Adds something about the file as a whole.
-    /// - Parameter entries: sorted by their keys.
+    /// Adds metadata about the whole file.
+    /// - Parameter entries: sorted by key.
     package mutating func addMetadata(
         _ name: String, _ entries: [(String, String)], to output: inout ByteBuffer, at position: Int
     ) {
@@ -198,7 +198,7 @@ package struct MCAPWriter {
         }
     }
 
-    /// Ends the file.
+    /// Writes the last chunk and the summary.
     package mutating func finish(to output: inout ByteBuffer, at position: Int) {
         endChunk(to: &output, at: position)
         Self.record(.dataEnd, to: &output) { $0.append(littleEndian: UInt32(0)) }

@@ -1,11 +1,10 @@
 import Files
 package import Recording
 
-/// Reads a device's gyroscope beside its accelerometer, and finds the sample that is nearest in time.
+/// Reads a device's gyroscope alongside its accelerometer, and finds the sample nearest in time.
 ///
-/// A sample counts for times within half an interval of it: nothing is interpolated, and nothing spans a gap.
+/// A sample is valid for times within half an interval of it: nothing is interpolated, and nothing spans a gap.
 package final class RotationSource {
-    /// Takes samples one by one.
     private struct Sink: RowSink {
         let axes: [Int]
         let scale: Double
@@ -22,25 +21,24 @@ package final class RotationSource {
     private var reader: StreamReader
     private var walk: StreamWalk
     private var sink: Sink
-    /// The samples around the time that was asked for.
+    /// The samples around the last time requested.
     private var before: (time: Int64, rotation: SIMD3<Double>)?
     private var behind: (time: Int64, rotation: SIMD3<Double>)?
     private var isAtEnd = false
     private let tolerance: Int64
-    /// Why reading failed.
     private(set) var error: RecordingError?
 
-    /// - Returns: nil if the stream is no gyroscope of three axes.
+    /// - Returns: nil if the stream is not that of a three-axis gyroscope.
     package init?(_ stream: ExportedStream, _ reader: consuming StreamReader, _ walk: StreamWalk) {
         guard let axes = stream.axes, let scale = Self.scale(stream.unit) else { return nil }
         self.reader = reader
         self.walk = walk
         sink = Sink(axes: axes, scale: scale)
-        // Without a rate: half of 50 ms.
+        // Half an interval; without a rate, half of 50 ms.
         tolerance = Int64(0.5e9 / max(1e-3, stream.rate ?? 20)) + 1
     }
 
-    /// What a rate of rotation is multiplied by to be in rad/s; nil for another quantity's unit.
+    /// Factor that converts a rotation rate to rad/s; nil if the unit is that of another quantity.
     package static func scale(_ unit: String?) -> Double? {
         switch unit {
         case "rad/s", "rad s-1", "rad·s⁻¹": 1
@@ -49,7 +47,7 @@ package final class RotationSource {
         }
     }
 
-    /// The rotation at a time, in rad/s. Times rise.
+    /// The rotation at a time, in rad/s. Request times in ascending order.
     func rotation(at time: Int64) -> SIMD3<Double>? {
         while !isAtEnd, behind.map({ $0.time < time }) ?? true { advance() }
         let nearest = [before, behind].compactMap { $0 }.min { abs($0.time - time) < abs($1.time - time) }

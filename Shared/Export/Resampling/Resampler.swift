@@ -1,23 +1,22 @@
 import Messages
 
-/// Gives a sink a stream's samples at another rate: on whole multiples of the new interval since the session's start, linear
-/// between the samples around each.
+/// Resamples a stream and passes the result to a sink: at whole multiples of the new interval since the session's start,
+/// interpolated linearly between neighbouring samples.
 ///
-/// Nothing is made up for a gap: no sample lies between two that do not follow on each other, or that are further apart than a few
-/// of the stream's own intervals. A value that is no number is that of the sample before.
+/// Gaps are not filled: nothing is interpolated between samples that are not consecutive, or that are more than a few of the
+/// stream's own intervals apart. A value that is not a number is taken from the sample before.
 package struct Resampler<Sink: RowSink>: RowSink {
     package var sink: Sink
-    /// How many samples came out.
+    /// How many samples were passed on.
     package private(set) var samples = 0
-    /// The times of the first and the last.
+    /// The times of the first and the last sample passed on.
     package private(set) var first: Int64?
     package private(set) var last: Int64?
 
     private let interval: Double
-    /// Nanoseconds that two neighbours are apart at most.
+    /// The longest time between two neighbours, in nanoseconds.
     private let longestStep: Int64
     private let kinds: [ExportedStream.Column.Kind]
-    /// The sample before.
     private var previous: Sample?
     private let output = Output()
 
@@ -27,18 +26,18 @@ package struct Resampler<Sink: RowSink>: RowSink {
         var texts: [String?]
     }
 
-    /// The memory of the row that is given on. A class, because a buffer can't be copied and a resampler can.
+    /// The memory of the row passed on. A class, because a buffer can't be copied but a resampler can.
     private final class Output {
         var text = ByteBuffer(capacity: 1 << 10)
         var cells: [Range<Int>] = []
     }
 
-    /// Intervals of the stream, of its own rate, across which is interpolated at most.
+    /// The longest distance to interpolate across, in intervals of the stream's own rate.
     private static var longestIntervals: Double { 3 }
 
     /// - Parameters:
-    ///   - rate: samples per second to come out.
-    ///   - ownRate: of the stream; nil if it is unknown: then neighbours are a second apart at most.
+    ///   - rate: the new rate, in samples per second.
+    ///   - ownRate: the stream's rate; if nil, neighbours may be up to a second apart.
     package init(_ sink: Sink, _ stream: ExportedStream, rate: Double, ownRate: Double?) {
         self.sink = sink
         interval = 1e9 / rate
@@ -58,7 +57,7 @@ package struct Resampler<Sink: RowSink>: RowSink {
             texts: kinds.indices.map { kinds[$0] == .number || row.isNull($0) ? nil : row.text($0) })
         defer { previous = next }
         guard let last = previous, time > last.time, time - last.time <= longestStep else {
-            // The first of its run comes out if it lies on the grid.
+            // The first sample of a run is passed on only if it lies on the grid.
             if let tick = tick(atOrAfter: time), self.time(of: tick) == time { give(tick, next, next, part: 0) }
             return
         }
@@ -89,7 +88,7 @@ package struct Resampler<Sink: RowSink>: RowSink {
             switch kind {
             case .number:
                 let (from, to) = (before.values[index], behind.values[index])
-                // What both have is exact.
+                // A value that both samples share stays exact.
                 output.text.append(json: from == to || part == 1 ? to : from + (to - from) * part)
             case .text:
                 before.texts[index].map { output.text.append(jsonString: $0) } ?? output.text.append(utf8: "null")

@@ -4,7 +4,7 @@ package import Recording
 /// A stream as an export describes it.
 package struct ExportedStream: Hashable, Sendable {
     package struct Column: Hashable, Sendable {
-        /// What the values of a column are, as far as formats distinguish them.
+        /// The type of a column's values, as far as export formats distinguish them.
         package enum Kind: String, Sendable {
             case number, text, boolean, json
         }
@@ -19,15 +19,14 @@ package struct ExportedStream: Hashable, Sendable {
     }
 
     package var name: StreamName
-    /// What its files are called.
+    /// The name of the stream's files.
     package var log: LogName
-    /// The fields of a sample after its uptime.
+    /// The fields of a sample without the uptime.
     package var columns: [Column]
-    /// The unit of the columns, if the stream has one.
     package var unit: String?
-    /// Samples per second as the publisher names it, or as they were resampled.
+    /// Samples per second, as reported by the publisher or after resampling.
     package var rate: Double?
-    /// Whether its data were measured, replayed or simulated, if that is known.
+    /// Whether the data were measured, replayed or simulated; nil if unknown.
     package var origin: DataOrigin?
     /// The publisher's epochs, in order.
     package var epochs: [String]
@@ -42,10 +41,10 @@ package struct ExportedStream: Hashable, Sendable {
         epochs = log.epochs.map(\.epoch)
     }
 
-    /// The columns, by their index, whose values are numbers.
+    /// The indices of the columns with numbers.
     package var numbers: [Int] { columns.indices.filter { columns[$0].kind == .number } }
 
-    /// The columns of x, y and z, if these are numbers.
+    /// The indices of the columns x, y and z, if all three are numbers.
     package var axes: [Int]? {
         let places = ["x", "y", "z"].compactMap { name in
             columns.firstIndex { $0.name == name && $0.kind == .number }
@@ -55,7 +54,7 @@ package struct ExportedStream: Hashable, Sendable {
 }
 
 extension ExportedStream.Column.Kind {
-    /// - Parameter types: of the columns; nil if all are numbers.
+    /// - Parameter types: the columns' types; nil if all are numbers.
     fileprivate init(of column: Int, in types: [FieldType]?) {
         guard let types else {
             self = .number

@@ -1,13 +1,12 @@
-/// Samples of a stream that follow on each other and were filled in after the session, from what a device had recorded itself.
+/// Consecutive samples of a stream that were filled in after the session, from a device's own recording.
 package struct FilledSpan: Hashable, Sendable {
     package var epoch: String?
-    /// The number of the first.
+    /// The number of the first sample.
     package var from: Int
-    /// How many they are.
     package var samples: Int
-    /// How many samples of the stream there are up to the last of them.
+    /// The number of the stream's samples up to and including the last one of this span.
     var end: Int
-    /// The times of the first and the last, in nanoseconds since the session's start.
+    /// The times of the first and the last sample, in nanoseconds since the session's start.
     package var first: Int64?
     package var last: Int64?
 

@@ -1,8 +1,8 @@
-/// Takes the samples of a stream in order, and the places where some are absent.
+/// Receives the samples of a stream in order, and the places where samples are absent.
 package protocol RowSink {
-    /// Takes a sample. The row is valid during the call only.
+    /// Appends a sample. The row is valid only during the call.
     mutating func append(_ row: SampleRow)
 
-    /// Takes a place where samples are absent: after the samples before it, and before the one behind it.
+    /// Appends a place where samples are absent; called between the samples before and after it.
     mutating func append(_ absence: StreamBreak)
 }

@@ -2,33 +2,33 @@ package import Files
 import Messages
 package import Recording
 
-/// Walks a stream's records, places them on the clock of the export, and gives them to a sink.
+/// Reads a stream's records, converts their times to the clock of the export, and passes them to a sink.
 package struct StreamWalk {
     package private(set) var samples = 0
     /// The times of the first and the last sample, in nanoseconds since the session's start.
     package private(set) var first: Int64?
     package private(set) var last: Int64?
     package private(set) var breaks: [StreamBreak] = []
-    /// Where samples are that were filled in after the session.
+    /// Ranges of samples that were filled in after the session.
     package private(set) var filled: [FilledSpan] = []
-    /// What can't be read, for a person.
+    /// Damage that was found, described for people.
     package private(set) var damage: [String] = []
 
     private let clock: ExportClock
     private let alignments: [String: ClockAlignment]
-    /// Of the epoch that is read.
+    /// The alignment for the current epoch.
     private var alignment = ClockAlignment([])
     private var epochChanges = 0
-    /// Those behind which no sample came yet.
+    /// Breaks after which no sample came yet.
     private var open: [StreamBreak] = []
 
-    /// - Parameter alignments: of the publisher's clock in each epoch.
+    /// - Parameter alignments: the alignment of the publisher's clock in each epoch.
     package init(clock: ExportClock, alignments: [String: ClockAlignment]) {
         self.clock = clock
         self.alignments = alignments
     }
 
-    /// Reads on, up to so many bytes or to the end.
+    /// Reads up to this many bytes, or to the end.
     ///
     /// - Returns: whether there is more.
     package mutating func read(
@@ -50,13 +50,12 @@ package struct StreamWalk {
         return false
     }
 
-    /// Why the samples of a file are absent.
     private static func reason(_ removed: RemovedFile?) -> String {
         guard let removed else { return StreamBreak.missing }
         return removed.reason == RemovedFile.ring ? StreamBreak.ring : StreamBreak.removed
     }
 
-    /// Takes how many samples came out of a resampler, and when.
+    /// Takes over the number and times of the samples that a resampler passed on.
     package mutating func note(_ resampler: Resampler<some RowSink>) {
         samples = resampler.samples
         first = resampler.first

@@ -1,9 +1,9 @@
 import Messages
 import Recording
 
-/// Values as tables have them, digits as they were recorded.
+/// Values for tables, with their digits as recorded.
 enum TableCell {
-    /// Appends a value: a number's digits; other kinds in quotes if they need them; nothing if there is no value.
+    /// Appends a value: a number's digits, other kinds quoted if necessary, nothing for an absent value.
     @inline(__always)
     static func append(
         _ row: SampleRow, _ index: Int, _ kind: ExportedStream.Column.Kind, delimiter: UInt8,
@@ -23,20 +23,20 @@ enum TableCell {
         if row.isNull(index) { return }
         let isText = kind != .json || !row.isJSON
         let text = isText ? row.text(index) : String(decoding: row.cell(index), as: UTF8.self)
-        // A text that is empty is another thing than no value.
+        // Distinguishes an empty text from an absent value.
         buffer.append(utf8: text.isEmpty ? "\"\"" : TableText.quoted(text, delimiter: delimiter))
     }
 }
 
-/// Values as JSON has them, digits as they were recorded.
+/// Values for JSON, with their digits as recorded.
 enum JSONCell {
-    /// Appends a value: `null` for none, and for a number that JSON does not have.
+    /// Appends a value: `null` if it is absent, or a number that JSON can't represent.
     @inline(__always)
     static func append(
         _ row: SampleRow, _ index: Int, _ kind: ExportedStream.Column.Kind, to buffer: inout ByteBuffer
     ) {
         let cell = row.cell(index)
-        // In a table, text has no quotes that would tell it from a number.
+        // In a table, text has no quotes that would distinguish it from a number.
         if kind != .text, let first = cell.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10,
             row.isJSON || JSONScanner.isValid(cell)
         {

@@ -4,20 +4,20 @@ import Recording
 import StepDetection
 import StepRecordings
 
-/// A bout of walking in a stream, as an export has it.
+/// A bout of walking in a stream, as exported.
 package struct ExportedBout: Hashable, Sendable {
     package var stream: StreamName
     /// Nanoseconds since the session's start, on the clock of the export.
     package var start: Int64
-    /// Nanoseconds from its first step to its last.
+    /// Nanoseconds from the first step to the last.
     package var duration: Int64
     package var steps: Int
-    /// How likely it is walking, from 0 to 1.
+    /// Probability that this is walking, from 0 to 1.
     package var confidence: Double
     package var gait: GaitMeasures
 
     /// Counts the steps in a session's streams of these names, as `step-counter count` does.
-    /// - Parameter alignments: of the publishers' clocks, by epoch; none to keep the publishers' own.
+    /// - Parameter alignments: the alignments of the publishers' clocks, by epoch; empty to keep the publishers' own times.
     static func bouts(
         of session: SessionDirectory, _ record: SessionRecord, streams: [String], placement: SensorPlacement,
         _ alignments: [String: ClockAlignment]
@@ -39,7 +39,7 @@ package struct ExportedBout: Hashable, Sendable {
         return bouts
     }
 
-    /// By the clock of the epoch that was last heard of by then, as far as is known.
+    /// Converts a time with the clock of the epoch that was current at that time, as far as known.
     private static func recorderTime(
         _ seconds: Double, _ log: SessionRecord.Log, _ record: SessionRecord, _ alignments: [String: ClockAlignment]
     ) -> Int64 {

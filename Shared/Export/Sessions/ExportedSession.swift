@@ -3,25 +3,25 @@ package import Recording
 
 /// A session as an export describes it.
 package struct ExportedSession: Sendable {
-    /// Something that happened to the session, or to one of its streams.
+    /// An event of the session, or of one of its streams.
     package struct Event: Hashable, Sendable {
         /// Nanoseconds since the session's start, on the recorder's clock.
         package var time: Int64
         package var name: String
-        /// The step path behind it.
+        /// The step path after the event.
         package var step: String?
-        /// The only stream that it is about; `nil` for all.
+        /// The only stream that the event concerns; `nil` for all.
         package var stream: StreamName?
-        /// What somebody noted; its `from` is `time`.
+        /// An annotation, whose `from` is `time`.
         package var annotation: Annotation?
 
         /// A bout of walking, which begins at `time` in `stream`.
         package var bout: ExportedBout?
 
-        /// What tables say of it: an annotation's label, or the step.
+        /// The value in tables: an annotation's label, or the step.
         var value: String? { annotation?.label ?? step }
 
-        /// Nanoseconds that it took; 0 for a moment.
+        /// Duration in nanoseconds; 0 for a moment.
         var duration: Int64 {
             bout?.duration
                 ?? annotation.flatMap { note in
@@ -38,8 +38,8 @@ package struct ExportedSession: Sendable {
     package let events: [Event]
 
     /// - Parameters:
-    ///   - annotations: those that hold.
-    ///   - bouts: of walking, which were counted.
+    ///   - annotations: without those that were replaced or withdrawn.
+    ///   - bouts: counted bouts of walking.
     package init(
         _ record: SessionRecord, annotations: [Annotation] = [], bouts: [ExportedBout] = [], clock: ExportClock
     ) {
@@ -72,7 +72,7 @@ package struct ExportedSession: Sendable {
             .map(\.element)
     }
 
-    /// A time in the form that tables of the export have.
+    /// A time as text for the export's tables.
     package func text(of time: Int64) -> String {
         var buffer = ByteBuffer(capacity: 64)
         if clock == .utc {
@@ -84,7 +84,7 @@ package struct ExportedSession: Sendable {
         return buffer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A line of a table with tabs.
+    /// A line of a tab-separated table.
     func line(_ fields: [String?], absent: String = "") -> String {
         fields.map { field in
             field.map { TableText.quoted($0, delimiter: UInt8(ascii: "\t")) } ?? absent

@@ -2,14 +2,14 @@ import Files
 import Messages
 import Recording
 
-/// How an export came about: what was read, what was done with it, what was written. The contents of its provenance file.
+/// The contents of an export's provenance file: what was read, how it was processed, and what was written.
 struct Provenance: Codable, Hashable, Sendable {
     struct Options: Codable, Hashable, Sendable {
         var format: String
         var clock: String
         /// Samples per second, if the streams were resampled.
         var rate: Double?
-        /// The streams that were asked for; absent for all.
+        /// The requested streams; absent for all.
         var streams: [String]?
         var subject: String?
         var run: Int?
@@ -23,13 +23,13 @@ struct Provenance: Codable, Hashable, Sendable {
         var stream: String
         var files: [String]
         var columns: [String]
-        /// What the values of the columns are; absent if all are numbers.
+        /// The types of the columns' values; absent if all are numbers.
         var types: [String]?
         var unit: String?
         var rate: Double?
-        /// Whether its data were measured, replayed or simulated, if that is known.
+        /// Whether the data were measured, replayed or simulated; absent if unknown.
         var origin: DataOrigin?
-        /// Samples that were written.
+        /// How many samples were written.
         var samples: Int
         /// Dates of the first and the last sample, on the clock of the export.
         var start: WallTime?
@@ -52,31 +52,31 @@ struct Provenance: Codable, Hashable, Sendable {
         var reason: String
         var epoch: String?
         var from: Int?
-        /// 0 if it is unknown.
+        /// 0 if unknown.
         var count: Int
-        /// Seconds since the session's start of the samples before and behind.
+        /// Times of the samples before and after, in seconds since the session's start.
         var after: Double?
         var before: Double?
         var date: WallTime?
     }
 
-    /// How a publisher's clock was placed on the recorder's.
+    /// How a publisher's clock was aligned with the recorder's.
     struct Clock: Codable, Hashable, Sendable {
         struct Comparison: Codable, Hashable, Sendable {
             /// Seconds since the session's start on the publisher's clock.
             var time: Double
             /// Seconds by which the publisher's clock was ahead of the recorder's.
             var offset: Double
-            /// How much that may be wrong, in seconds.
+            /// Uncertainty of the offset, in seconds.
             var uncertainty: Double
         }
 
         var endpoint: String
         var epochs: [String]
         var comparisons: [Comparison]
-        /// Seconds per second by which it gained from the first to the last comparison.
+        /// Seconds per second that the clock gained from the first to the last comparison.
         var drift: Double?
-        /// The largest of the comparisons; absent if the clocks were never compared: then nothing was corrected.
+        /// The largest uncertainty of the comparisons; absent if the clocks were never compared, and so nothing was corrected.
         var uncertainty: Double?
     }
 
@@ -89,12 +89,12 @@ struct Provenance: Codable, Hashable, Sendable {
     var startDate: WallTime
     var endDate: WallTime?
     var options: Options
-    /// whole, loss or damaged, as `recorder verify` finds it.
+    /// `whole`, `loss` or `damaged`, as `recorder verify` reports.
     var verdict: String
     var findings: [String]
     var clocks: [Clock]
     var streams: [Stream]
-    /// What samples were filled in from; absent if none were.
+    /// The sources of filled-in samples; absent if none were filled in.
     var fills: [SessionReport.Fill]?
     var inputs: [Input]
     var outputs: [OutputFile.Written]
@@ -106,7 +106,7 @@ struct Provenance: Codable, Hashable, Sendable {
 }
 
 extension Provenance.Clock {
-    /// One for each run of a publisher's machine.
+    /// One entry for each run of a publisher's machine.
     static func clocks(
         of record: SessionRecord, streams: [SessionRecord.Log], _ alignments: [String: ClockAlignment]
     ) -> [Provenance.Clock] {

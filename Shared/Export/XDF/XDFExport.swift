@@ -1,10 +1,10 @@
 package import Files
 import Messages
 
-/// Writes one XDF file for a session: a stream of numbers for each stream, one of strings for its other columns, and markers.
+/// Writes one XDF file for a session: for each stream one of numbers and one of strings for its other columns, and markers.
 ///
-/// With the publishers' own clocks, the file has the offsets that were measured, for readers to apply; otherwise times are on
-/// the recorder's clock already.
+/// With the publishers' own clocks, the file contains the measured offsets for readers to apply; otherwise times are already on
+/// the recorder's clock.
 package struct XDFExport: ExportWriter {
     private let directory: ExportDirectory
     private let session: ExportedSession
@@ -19,7 +19,7 @@ package struct XDFExport: ExportWriter {
     private var markers: XDFWriter.Stream
     private var stream: ExportedStream?
 
-    /// - Parameter alignments: of the publishers' clocks, by epoch.
+    /// - Parameter alignments: the alignments of the publishers' clocks, by epoch.
     package init(
         _ session: ExportedSession, alignments: [String: ClockAlignment], in directory: ExportDirectory
     ) throws(RecordingError) {
@@ -102,7 +102,7 @@ package struct XDFExport: ExportWriter {
         self.stream = nil
     }
 
-    /// Readers draw one line through all of a stream's offsets, so that these are of all its epochs.
+    /// Readers fit one line through all offsets of a stream, so the offsets of all its epochs are written.
     private mutating func appendOffsets(of stream: ExportedStream, _ own: XDFWriter.Stream) {
         var known: Set<ClockAlignment.Point> = []
         for point in stream.epochs.flatMap({ alignments[$0]?.points ?? [] }) where known.insert(point).inserted {
@@ -126,7 +126,7 @@ package struct XDFExport: ExportWriter {
         writer.append(time: seconds(time), to: &markers, output: &file.buffer) { XDFWriter.append(text, to: &$0) }
     }
 
-    /// A time as the file has it: since the session's start, or since 1970.
+    /// A time as written to the file: seconds since the session's start, or since 1970.
     private func seconds(_ time: Int64) -> Double {
         Double(session.clock == .utc ? session.startDate &+ time : time) / 1e9
     }

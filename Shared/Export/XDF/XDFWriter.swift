@@ -2,29 +2,28 @@ package import Messages
 
 /// Makes the bytes of an XDF file (github.com/sccn/xdf, "Specifications"): chunks of headers, samples, clock offsets and footers.
 ///
-/// Streams have the nominal rate 0: with any other, readers draw a line through the times of a stream and move samples beside
-/// a gap, pyxdf by up to seconds. Values are Float64 or strings. Its memory is a chunk's.
+/// Streams have the nominal rate 0: with any other rate, readers fit a line through a stream's times and move samples beside a
+/// gap, pyxdf by up to seconds. Values are Float64 or strings. The writer holds one chunk of each stream in memory.
 package struct XDFWriter {
     private enum Tag: UInt16 {
         case fileHeader = 1, streamHeader, samples, clockOffset, boundary, streamFooter
     }
 
-    /// By these bytes readers find on behind damage.
+    /// Readers search for these bytes to resume after damage.
     private static let boundary: [UInt8] = [
         0x43, 0xA5, 0x46, 0xDC, 0xCB, 0xF5, 0x41, 0x0F, 0xB3, 0x0E, 0xD5, 0x46, 0x73, 0x83, 0xCB, 0xE4,
     ]
-    /// Bytes between two boundaries.
+    /// Bytes between two boundary chunks.
     private static let boundaryDistance = 4 << 20
-    /// Bytes of a chunk of samples.
+    /// Size of a chunk of samples, in bytes.
     private static let chunkSize = 64 << 10
 
-    /// The samples of a stream that are not in a chunk yet. A class, because a buffer can't be copied and a writer can.
+    /// The samples of a stream that are not in a chunk yet. A class, because a buffer can't be copied but a writer can.
     fileprivate final class Pending {
         var samples = ByteBuffer(capacity: XDFWriter.chunkSize + (8 << 10))
         var count = 0
     }
 
-    /// A stream of the file.
     package struct Stream {
         fileprivate let number: UInt32
         fileprivate let pending = Pending()
@@ -36,7 +35,6 @@ package struct XDFWriter {
     private var streams: UInt32 = 0
     private var sinceBoundary = 0
 
-    /// Begins a file.
     package init(datetime: String, to output: inout ByteBuffer) {
         output.append(utf8: "XDF:")
         Self.chunk(.fileHeader, to: &output) { content in
@@ -47,11 +45,10 @@ package struct XDFWriter {
         }
     }
 
-    /// Begins a stream.
     ///
     /// - Parameters:
-    ///   - isText: whether its values are strings.
-    ///   - description: XML inside of `<desc>`.
+    /// - isText: whether the stream's values are strings.
+    ///   - description: XML inside `<desc>`.
     package mutating func begin(
         name: String, type: String, channels: Int, isText: Bool, source: String, description: String,
         to output: inout ByteBuffer
@@ -72,7 +69,7 @@ package struct XDFWriter {
     }
 
     /// Adds a sample.
-    /// - Parameter body: appends its values, Float64 or strings with their lengths.
+    /// - Parameter body: appends the sample's values, Float64 or strings with their lengths.
     @inline(__always)
     package mutating func append(
         time: Double, to stream: inout Stream, output: inout ByteBuffer, _ body: (inout ByteBuffer) -> Void
@@ -106,7 +103,7 @@ package struct XDFWriter {
         Self.chunk(.boundary, to: &output) { $0.append(Self.boundary) }
     }
 
-    /// Says how far a stream's clock was behind: what readers add to its times.
+    /// Adds a clock offset in seconds, which readers add to the stream's times.
     package func appendOffset(_ offset: Double, at time: Double, of stream: Stream, to output: inout ByteBuffer) {
         Self.chunk(.clockOffset, to: &output) { content in
             content.append(littleEndian: stream.number)
@@ -115,7 +112,7 @@ package struct XDFWriter {
         }
     }
 
-    /// Ends a stream.
+    /// Writes the remaining samples and the footer of a stream.
     package mutating func end(_ stream: inout Stream, to output: inout ByteBuffer) {
         flush(&stream, to: &output)
         func text(_ time: Double?) -> String {
@@ -134,7 +131,7 @@ package struct XDFWriter {
         }
     }
 
-    /// Appends a string as a value of a sample.
+    /// Appends a string value of a sample.
     package static func append(_ text: String, to buffer: inout ByteBuffer) {
         let count = text.utf8.count
         if count < 256 {
@@ -147,7 +144,7 @@ package struct XDFWriter {
         buffer.append(utf8: text)
     }
 
-    /// A text as XML has it. Control characters, which XML does not have, become the replacement character.
+    /// A text escaped for XML. Control characters, which XML does not allow, become the replacement character.
     package static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -3,20 +3,20 @@ import Messages
 
 /// Reads `log.bin` of a `.gt3x` file: records with a second of samples each, and a checksum.
 ///
-/// Records have no numbers. Seconds without a record are a gap, unless the device says that it slept: that is a pause, and no
-/// sample is made up for it.
+/// Records have no numbers. Seconds without a record are a gap, unless the device reports that it slept: a sleep is a pause, and
+/// no samples are made up for it.
 ///
 /// actigraph/GT3X-File-Format, README.md and LogRecords/.
 package struct ActiGraphDecoder: ImportDecoder {
     private static let headerSize = 8
     private static let separator: UInt8 = 0x1E
-    /// Counts for 1 g in record 21, as a number of its address space 0.
+    /// The key in record 21 for the counts of 1 g: number 55 of address space 0.
     private static let scaleParameter: UInt32 = 55 << 16
 
     private let info: ActiGraphInfo
     private let device: String
     private let rate: Int
-    /// Nanoseconds that the device's clock is ahead of UTC.
+    /// Nanoseconds by which the device's clock is ahead of UTC.
     private let ahead: Int64
     private var scale: Double?
 
@@ -25,30 +25,30 @@ package struct ActiGraphDecoder: ImportDecoder {
     /// Bytes of the file before `buffer`.
     private var offset = 0
 
-    /// The second of the last samples, and how many it had.
+    /// The second of the last samples, and their number.
     private var last: (second: Int64, count: Int)?
     private var isAsleep = false
     /// Whether the device slept since the last samples.
     private var hasSlept = false
-    /// The second from which on there should be samples, unless it is asleep.
+    /// The second from which on samples are expected, unless the device sleeps.
     private var expected: Int64 = 0
-    /// Seconds without a record while it was awake, before it slept, since the last samples.
+    /// Seconds without a record since the last samples, while the device was awake before a sleep.
     private var lost: Int64 = 0
     private var damage = Damage()
 
     private struct Damage {
-        /// Records that can't be read since the last samples.
+        /// Unreadable records since the last samples.
         var open = 0
         var records = 0
         var first = 0
         var repeated = 0
-        /// Whether the bytes before are no records.
+        /// Whether the preceding bytes are not records.
         var isInside = false
     }
 
     /// - Parameters:
     ///   - device: a name for the device; nil for its serial number.
-    ///   - zone: seconds that the device's clock is ahead of UTC.
+    ///   - zone: seconds by which the device's clock is ahead of UTC.
     package init(_ info: ActiGraphInfo, device: String? = nil, zone: Int) throws(RecordingError) {
         guard let rate = info.rate else {
             throw .notImported("info.txt has no sample rate", "Download the recording from the device again.")
@@ -74,7 +74,7 @@ package struct ActiGraphDecoder: ImportDecoder {
             throw .notImported("log.bin has no samples", "Download the recording from the device again.")
         }
         if lost > 0 { try emit(.gap(stream: 0, count: Int(lost) * rate, .estimated)) }
-        // Whether samples were in them, nothing says.
+        // It is unknown whether the damaged records had samples.
         if damage.open > 0 { try emit(.gap(stream: 0, count: 0, .malformed)) }
         if damage.records > 0 {
             try emit(.failure("\(damage.records) records are damaged, the first at byte \(damage.first) of log.bin"))
@@ -88,14 +88,14 @@ package struct ActiGraphDecoder: ImportDecoder {
 
     private enum Found {
         case record(end: Int)
-        /// Its checksum is wrong, and a record follows where it says to end.
+        /// Its checksum is wrong, but another record follows at its end.
         case damaged(end: Int)
         case nothing
         case more
     }
 
     private mutating func readRecords(isLast: Bool, _ emit: Emit) throws(RecordingError) {
-        // The exclusive or of all bytes before each, so that a checksum takes the same time for a record of any length.
+        // The exclusive or of all bytes before each byte, so that a checksum takes the same time for a record of any length.
         var sums: [UInt8] = [0]
         sums.reserveCapacity(buffer.count + 1)
         for byte in buffer { sums.append(sums[sums.count - 1] ^ byte) }
@@ -130,7 +130,7 @@ package struct ActiGraphDecoder: ImportDecoder {
         damage.open += 1
     }
 
-    /// What stands at `start`.
+    /// Identifies the bytes at `start`.
     private func find(_ sums: [UInt8], isLast: Bool) -> Found {
         guard buffer[start] == Self.separator else { return .nothing }
         let payload = start + Self.headerSize
@@ -139,7 +139,7 @@ package struct ActiGraphDecoder: ImportDecoder {
         guard end <= buffer.count else { return isLast ? .nothing : .more }
         let isValid = ~(sums[end - 1] ^ sums[start]) == buffer[end - 1]
         if isValid, !damage.isInside { return .record(end: end) }
-        // One in 256 places looks like a record, so that in damaged bytes another must follow on it.
+        // One in 256 places looks like a record. In damaged bytes, a record must therefore be followed by another one.
         if end == buffer.count, !isLast { return .more }
         let isFollowed = end == buffer.count || buffer[end] == Self.separator || buffer[end] == 0
         if !isFollowed { return .nothing }
@@ -152,7 +152,7 @@ package struct ActiGraphDecoder: ImportDecoder {
         let second = (0..<4).reduce(Int64(0)) { $0 | Int64(buffer[record.lowerBound + 2 + $1]) << Int64($1 * 8) }
         let payload = buffer[(record.lowerBound + Self.headerSize)..<(record.upperBound - 1)]
         switch type {
-        // One byte is a note that a cable was connected.
+        // A single byte notes that a cable was connected.
         case 0 where payload.count > 1, 26 where payload.count > 1, 27 where payload.count > 1:
             try takeSamples(type, payload, at: second, emit)
         case 3 where payload.count == 1:
@@ -163,7 +163,7 @@ package struct ActiGraphDecoder: ImportDecoder {
         }
     }
 
-    /// Eight bytes each: an address and a value.
+    /// Each parameter has eight bytes: a key and a value.
     private mutating func takeParameters(_ payload: ArraySlice<UInt8>) {
         guard scale == nil else { return }
         payload.withUnsafeBytes { bytes in
@@ -180,8 +180,8 @@ package struct ActiGraphDecoder: ImportDecoder {
 
     // MARK: Sleep
 
-    /// A device falls asleep after so many seconds without movement, of which it may have written none by then:
-    /// actigraph/pygt3x#26 counts them to the sleep.
+    /// A device falls asleep after this many seconds without movement, and may not have written records for them:
+    /// actigraph/pygt3x#26 counts them as part of the sleep.
     private static let idleSeconds: Int64 = 10
 
     private mutating func fallAsleep(at second: Int64, _ emit: Emit) throws(RecordingError) {
@@ -195,7 +195,7 @@ package struct ActiGraphDecoder: ImportDecoder {
     private mutating func wakeUp(at second: Int64, _ emit: Emit) throws(RecordingError) {
         guard let last, isAsleep else { return }
         isAsleep = false
-        // The second in which it woke need not have a record.
+        // The second in which the device woke need not have a record.
         expected = max(expected, second + 1)
         try emit(.resume(at: nanoseconds(max(second, last.second + 1))))
     }
@@ -213,7 +213,7 @@ package struct ActiGraphDecoder: ImportDecoder {
                 "Export it to CSV with ActiGraph's software, and import that.")
         }
         var counts = type == 26 ? Self.words(payload) : Self.packed(payload)
-        // Records of type 0 have y first.
+        // Records of type 0 store y first.
         if type == 0 { for place in stride(from: 0, to: counts.count, by: 3) { counts.swapAt(place, place + 1) } }
         if info.isTurned {
             for place in stride(from: 0, to: counts.count, by: 3) {
@@ -251,14 +251,14 @@ package struct ActiGraphDecoder: ImportDecoder {
         let missing = Int(second - last.second) - 1
         let malformed = min(damage.open, missing)
         if malformed > 0 { try emit(.gap(stream: 0, count: malformed * rate, .malformed)) }
-        // The last second before a sleep need not be whole.
+        // The last second before a sleep may be incomplete.
         let short = hasSlept ? 0 : max(0, rate - last.count)
         let awake = min(missing, Int(lost + max(0, second - expected)))
         let others = max(0, awake - malformed) * rate + short
         if others > 0 { try emit(.gap(stream: 0, count: others, .estimated)) }
     }
 
-    /// Signed 12-bit numbers, high bits first; what is left of the last byte is no number.
+    /// Signed 12-bit numbers, high bits first; spare bits at the end are ignored.
     private static func packed(_ payload: ArraySlice<UInt8>) -> [Int] {
         var numbers: [Int] = []
         numbers.reserveCapacity(payload.count * 2 / 3)

@@ -1,6 +1,6 @@
 package import Messages
 
-/// What `info.txt` of a `.gt3x` file says: lines of a key, a colon and a value.
+/// The content of `info.txt` in a `.gt3x` file: lines of a key, a colon and a value.
 ///
 /// actigraph/GT3X-File-Format, info.txt.md.
 package struct ActiGraphInfo: Hashable, Sendable {
@@ -18,14 +18,13 @@ package struct ActiGraphInfo: Hashable, Sendable {
         self.values = values
     }
 
-    /// Samples per second.
     package var rate: Int? {
         guard let rate = values["Sample Rate"].flatMap({ Int($0) }), (1...10_000).contains(rate) else { return nil }
         return rate
     }
     package var serial: String { values["Serial Number"] ?? "" }
 
-    /// Counts for 1 g, if the file says so or its kind of device has always the same.
+    /// Counts for 1 g, if the file states them or they are the same for all devices of its kind.
     var scale: Double? {
         if let scale = values["Acceleration Scale"].flatMap({ Double($0) }), scale > 0, scale.isFinite { return scale }
         return switch serial.prefix(3) {
@@ -35,7 +34,7 @@ package struct ActiGraphInfo: Hashable, Sendable {
         }
     }
 
-    /// Seconds that the device's clock is ahead of UTC; nil if it does not say so. `TimeZone: -05:00:00`.
+    /// Seconds by which the device's clock is ahead of UTC; nil if the file does not state it. `TimeZone: -05:00:00`.
     package var zone: Int? {
         guard var text = values["TimeZone"]?[...] else { return nil }
         let isWest = text.first == "-"
@@ -48,10 +47,10 @@ package struct ActiGraphInfo: Hashable, Sendable {
         return isWest ? -seconds : seconds
     }
 
-    /// Whether the device's axes are turned, as firmware 1.6.0 of devices of the series MOS had them.
+    /// Whether the device's axes are rotated, as with firmware 1.6.0 of the MOS series.
     var isTurned: Bool { serial.hasPrefix("MOS") && values["Firmware"] == "1.6.0" }
 
-    /// What a session keeps of it: not who wore the device.
+    /// The values to keep in a session: not those about the person who wore the device.
     package var keys: [String: JSONValue] {
         let personal: Set = ["Subject Name", "Sex", "Height", "Mass", "Age", "Race", "DateOfBirth"]
         return values.filter { !personal.contains($0.key) }.mapValues { .string($0) }

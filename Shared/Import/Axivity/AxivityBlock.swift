@@ -4,18 +4,18 @@ import Messages
 struct AxivityBlock: Sendable {
     static let byteCount = 512
 
-    /// What 512 bytes are.
+    /// The result of parsing 512 bytes.
     enum Parsed {
         case block(AxivityBlock)
-        /// Memory that was never written to.
+        /// Memory that was never written.
         case erased
-        /// Not a block, or one whose checksum is wrong or that has an impossible date.
+        /// Not a block, or one with a wrong checksum or an impossible date.
         case damaged
-        /// A whole block with samples that this version can't read.
+        /// A valid block with samples that this version cannot read.
         case unknown(layout: UInt8)
     }
 
-    /// Columns of a sample, in the order in which they are stored.
+    /// The columns of a sample, in stored order.
     enum Layout: UInt8 {
         case packed = 0x30
         case three = 0x32
@@ -23,7 +23,6 @@ struct AxivityBlock: Sendable {
 
         var columns: Int { self == .six ? 6 : 3 }
         var bytesPerSample: Int { self == .packed ? 4 : columns * 2 }
-        /// Samples of a full block.
         var capacity: Int { AxivityBlock.sampleBytes / bytesPerSample }
     }
 
@@ -32,21 +31,21 @@ struct AxivityBlock: Sendable {
     let layout: Layout
     let session: UInt32
     let sequence: UInt32
-    /// Whether logging was resumed with it.
+    /// Whether the device resumed logging with this block.
     let isResumed: Bool
     let rate: Double
-    /// A date by the device's own clock, as nanoseconds since 1970, and the sample at which it holds: it may lie outside.
+    /// A date by the device's own clock, as nanoseconds since 1970, and the index of its sample, which may be outside the block.
     let point: (time: Int64, index: Int)
-    /// Whether it says to have more samples than fit.
+    /// Whether it claims to have more samples than fit.
     let isOverfull: Bool
-    /// Accelerations in g, then rates of rotation in degrees a second for `six`, sample by sample.
+    /// Accelerations in g, and for `six` rates of rotation in degrees a second, sample by sample.
     let acceleration: [Double]
     let rotation: [Double]
 
     var count: Int { acceleration.count / 3 }
 
-    /// Whether it was read before, if its number is not behind that of the block that was read last: the device's clock does not
-    /// go back. Blocks may share a date; one that follows on a restart is the same only with the same number too.
+    /// Whether the block was read before, given that its number is not after that of the last block: the device's clock does not
+    /// go back. Blocks may share a date; after a restart a block is a repetition only if it also has the same number.
     func repeats(_ last: AxivityBlock) -> Bool {
         isResumed
             ? sequence == last.sequence && point.time == last.point.time : point.time <= last.point.time
@@ -74,7 +73,7 @@ struct AxivityBlock: Sendable {
         let fraction = bytes.integer(UInt16.self, at: 4)
         let isFraction = fraction & 0x8000 != 0
         let parts = isFraction ? Int64(fraction & 0x7FFF) : 0
-        // The firmware moves the index to where the whole second was, so the fraction is added to both.
+        // The firmware moves the index to the whole second, so the fraction is added to both.
         point = (
             time + parts * 1_000_000 / 32768 * 1000,
             Int(bytes.integer(Int16.self, at: 26)) + (Int(parts) * Int(rate)) >> 15
@@ -113,7 +112,7 @@ struct AxivityBlock: Sendable {
         self.rotation = rotation
     }
 
-    /// The date that 32 bits are, as nanoseconds since 1970 by the device's clock; nil if there is no such date.
+    /// Decodes a date of 32 bits to nanoseconds since 1970 by the device's clock; nil if there is no such date.
     private static func time(_ packed: UInt32) -> Int64? {
         func digits(_ shift: UInt32, _ mask: UInt32) -> String {
             let number = packed >> shift & mask

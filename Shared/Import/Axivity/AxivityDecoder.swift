@@ -3,38 +3,38 @@ import Messages
 
 /// Reads a `.cwa` file of an Axivity AX3 or AX6.
 ///
-/// Each block has a number, a checksum and one date. Blocks that are absent or damaged become gaps; the times of samples lie on
-/// lines between the dates of successive blocks, because a device's true rate is a percent or two from its nominal one. Where
-/// the numbers break, lines begin anew.
+/// Each block has a number, a checksum and one date. Missing or damaged blocks become gaps. The times of samples are interpolated
+/// between the dates of successive blocks, because a device's true rate differs by a percent or two from the nominal one.
+/// Interpolation restarts when the block numbers are not consecutive.
 package struct AxivityDecoder: ImportDecoder {
-    /// What the header says; nil before it was read.
+    /// The file's header; nil before it was read.
     package private(set) var header: AxivityHeader?
 
     private let device: String?
-    /// Nanoseconds that the device's clock is ahead of UTC.
+    /// Nanoseconds by which the device's clock is ahead of UTC.
     private let ahead: Int64
     private var rest: [UInt8] = []
-    /// The block that was read last: its times need the date of the next one.
+    /// The last block read: its times need the date of the next one.
     private var pending: AxivityBlock?
-    /// Whether it follows on a pause, or begins a run.
+    /// Whether `pending` follows a pause, or begins a run.
     private var beginning: Beginning?
-    /// Nanoseconds from sample to sample before the date of `pending`; nil where times begin anew.
+    /// Nanoseconds between samples before the date of `pending`; nil if interpolation restarts.
     private var interval: Double?
-    /// How many runs began.
+    /// The number of runs begun.
     private var runs = 0
     private var damaged = Damage()
 
     private struct Beginning {
-        /// Blocks before it that are absent, and that are damaged.
+        /// Missing blocks before it, and damaged ones.
         var absent = 0
         var damaged = 0
-        /// Whether the device numbers its blocks anew.
+        /// Whether the device restarted its block numbers.
         var isRun = true
     }
 
-    /// What is wrong with the file so far.
+    /// The damage found so far.
     private struct Damage {
-        /// Blocks that can't be read since the last whole one.
+        /// Unreadable blocks since the last valid one.
         var open = 0
         var blocks = 0
         var first = 0
@@ -43,12 +43,12 @@ package struct AxivityDecoder: ImportDecoder {
         var jumps = 0
     }
 
-    /// Bytes read, whole blocks and the header.
+    /// The bytes read, header and whole blocks.
     private var offset = 0
 
     /// - Parameters:
     ///   - device: a name for the device; nil for its model and number.
-    ///   - zone: seconds that the device's clock is ahead of UTC.
+    ///   - zone: seconds by which the device's clock is ahead of UTC.
     package init(device: String? = nil, zone: Int) {
         self.device = device
         ahead = Int64(zone) * 1_000_000_000
@@ -89,7 +89,7 @@ package struct AxivityDecoder: ImportDecoder {
         if damaged.blocks > 0 {
             try emit(
                 .failure(
-                    "\(damaged.blocks) blocks are damaged or none of the recording's, the first at byte "
+                    "\(damaged.blocks) blocks are damaged or not of this recording, the first at byte "
                         + "\(damaged.first)"))
         }
         if damaged.repeated > 0 {
@@ -100,7 +100,7 @@ package struct AxivityDecoder: ImportDecoder {
         }
         if damaged.jumps > 0 {
             try emit(
-                .failure("the device's clock jumps \(damaged.jumps) times between blocks that follow on each other"))
+                .failure("the device's clock jumps \(damaged.jumps) times between consecutive blocks"))
         }
         if !rest.isEmpty {
             try emit(.failure("the file ends in the middle of a block, after \(offset + rest.count) bytes"))
@@ -148,7 +148,7 @@ package struct AxivityDecoder: ImportDecoder {
         let isSameSession = block.session == last.session
         if isSameSession, block.sequence == expected, !block.isResumed {
             try emitPending(until: block, emit)
-            // What lies between two blocks that follow on each other was none of this recording.
+            // Damage between two consecutive blocks does not belong to this recording.
             damaged.open = 0
         } else if isSameSession, block.sequence >= expected {
             try emitPending(until: nil, emit)
@@ -167,7 +167,7 @@ package struct AxivityDecoder: ImportDecoder {
         pending = block
     }
 
-    /// Begins a run of the device, which numbers its blocks from 0.
+    /// Begins a run of the device, whose blocks are numbered from 0.
     private mutating func begin(_ block: AxivityBlock) {
         let absent = Int(block.sequence)
         let unreadable = min(damaged.open, absent)
@@ -203,7 +203,7 @@ package struct AxivityDecoder: ImportDecoder {
 
     // MARK: Gaps
 
-    /// Emits gaps for blocks behind `pending`.
+    /// Emits gaps for blocks after `pending`.
     private mutating func emitGaps(blocks: Int, _ emit: Emit) throws(RecordingError) {
         let unreadable = min(damaged.open, blocks)
         damaged.open = 0
@@ -221,25 +221,25 @@ package struct AxivityDecoder: ImportDecoder {
     // MARK: Times
 
     private var hasStreams = false
-    /// When the last sample that was emitted was taken.
+    /// The time of the last emitted sample.
     private var lastTime: Int64?
-    /// Dates of successive blocks are measured each by itself, so that lines may overlap a little.
+    /// The dates of blocks are measured independently, so interpolated times may overlap a little.
     private static let overlap: Int64 = 2_000_000_000
 
     /// - Parameters:
-    ///   - before: nanoseconds from sample to sample before the block's date.
-    ///   - after: the same behind it.
+    ///   - before: nanoseconds between samples before the block's date.
+    ///   - after: nanoseconds between samples after it.
     private func time(of index: Int, in block: AxivityBlock, _ before: Double, _ after: Double) -> Int64 {
         let distance = Double(index - block.point.index)
-        // More digits would be invented.
+        // Smaller units would be false precision.
         let microseconds = (distance * (distance < 0 ? before : after) / 1000).rounded()
         return block.point.time - ahead + Int64(microseconds) * 1000
     }
 
-    /// Emits the samples of the block before.
+    /// Emits the samples of the pending block.
     ///
-    /// - Parameter next: the block that follows on it, if one does.
-    /// - Returns: whether there was one.
+    /// - Parameter next: the block that directly follows it, if any.
+    /// - Returns: whether there was a pending block.
     @discardableResult
     private mutating func emitPending(until next: AxivityBlock?, _ emit: Emit) throws(RecordingError) -> Bool {
         guard let block = pending else { return false }

@@ -1,6 +1,6 @@
 package import Messages
 
-/// The first 1,024 bytes of a `.cwa` file: which device it is, and what somebody wrote about the recording.
+/// The first 1,024 bytes of a `.cwa` file: the device, and a description of the recording.
 ///
 /// openmovement, Docs/ax3/ax3-technical.md and cwa.h.
 package struct AxivityHeader: Hashable, Sendable {
@@ -10,10 +10,10 @@ package struct AxivityHeader: Hashable, Sendable {
     package let model: String
     package let identifier: Int
     package let session: Int
-    /// What was entered for the recording, by its key.
+    /// The description entered for the recording, by key.
     package let annotation: [String: String]
 
-    /// - Returns: nil if the bytes are no header.
+    /// - Returns: nil if the bytes are not a header.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.byteCount, bytes[0] == UInt8(ascii: "M"), bytes[1] == UInt8(ascii: "D"),
             bytes.integer(UInt16.self, at: 2) == 1020
@@ -31,7 +31,7 @@ package struct AxivityHeader: Hashable, Sendable {
         self.annotation = annotation
     }
 
-    /// What the header says, for a session's keys.
+    /// The header's values, for a session's keys.
     package var keys: [String: JSONValue] {
         var keys: [String: JSONValue] = [
             "model": .string(model), "identifier": .integer(identifier), "session": .integer(session),

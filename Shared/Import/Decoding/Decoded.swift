@@ -1,40 +1,39 @@
 package import Messages
 
-/// What a decoder finds in a file, in the order of the file.
+/// An item that a decoder finds in a file, in the order of the file.
 package enum Decoded: Hashable, Sendable {
-    /// What the file has samples of, before anything else; and the date of the first, in nanoseconds since 1970 in UTC.
+    /// The streams of the file, before any other item; and the date of the first sample, in nanoseconds since 1970 in UTC.
     case streams([ImportedStream], start: Int64)
-    /// Samples of a stream of numbers, by the stream's number.
+    /// Samples of a stream of numbers; `stream` is the index of the stream.
     case samples(stream: Int, SampleBlock)
-    /// A sample of a table: JSON values with commas between them, at a date in nanoseconds since 1970.
+    /// A sample of a table: JSON values separated by commas, with its date in nanoseconds since 1970.
     case record(stream: Int, time: Int64, values: [UInt8])
-    /// Samples that the file should have; 0 if it is unknown how many.
+    /// Samples missing from the file; 0 if their number is unknown.
     case gap(stream: Int, count: Int, Gap.Reason)
-    /// Samples that the file has more than once.
+    /// Samples repeated in the file.
     case duplicates(stream: Int, count: Int)
-    /// What follows belongs to another run of the device, which numbers its samples anew.
+    /// Later samples belong to another run of the device, which restarted its numbers.
     case run(String)
-    /// The device stopped sampling, as it was meant to.
+    /// The device stopped sampling as intended.
     case pause(at: Int64)
-    /// It samples again.
+    /// The device resumed sampling.
     case resume(at: Int64)
-    /// Something else is wrong with the file, in a sentence for a person.
+    /// Another problem of the file, as a sentence for people.
     case failure(String)
 }
 
-/// A stream of a file.
 package struct ImportedStream: Hashable, Sendable {
     package var name: StreamName
     /// The columns after the uptime.
     package var fields: [String]
-    /// What their values are; nil if all are numbers.
+    /// The types of the values; nil if all are numbers.
     package var types: [FieldType]?
     package var unit: String?
-    /// Samples per second as the device was set.
+    /// The configured samples per second of the device.
     package var rate: Double?
     /// The first run of the device.
     package var run: String
-    /// Whether a sensor measured it; nil if nothing says so, as in a table.
+    /// Whether a sensor measured the data; nil if that is unknown, as for a table.
     package var origin: DataOrigin?
 
     package init(
@@ -51,11 +50,11 @@ package struct ImportedStream: Hashable, Sendable {
     }
 }
 
-/// Samples that follow on one another.
+/// Consecutive samples.
 package struct SampleBlock: Hashable, Sendable {
-    /// When each was taken, in nanoseconds since 1970 in UTC.
+    /// The time of each sample, in nanoseconds since 1970 in UTC.
     package var times: [Int64]
-    /// The values of each, one after the other.
+    /// The values of each sample, one after the other.
     package var values: [Double]
 
     package init(times: [Int64] = [], values: [Double] = []) {

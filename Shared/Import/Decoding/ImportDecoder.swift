@@ -1,21 +1,21 @@
 package import Files
 import SystemPackage
 
-/// Reads one file's bytes, which come in pieces of any length, in memory that does not grow with the file.
+/// Decodes the bytes of one file, which come in pieces of any length, in memory that does not grow with the file.
 package protocol ImportDecoder {
-    /// Takes what is found.
+    /// Takes a found item.
     typealias Emit = (Decoded) throws(RecordingError) -> Void
 
     /// Reads the next bytes.
-    /// - Throws: `unreadable` if the file is not one of this format, and what `emit` throws.
+    /// - Throws: `unreadable` if the file is not of this format, and the errors of `emit`.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, _ emit: Emit) throws(RecordingError)
 
-    /// Says that the file ends here.
+    /// Ends the file.
     mutating func finish(_ emit: Emit) throws(RecordingError)
 }
 
 extension RecordingError {
-    /// A file that can't be imported, before its path is known.
+    /// The error for a file that cannot be imported, before its path is known.
     static func notImported(_ reason: String, _ advice: String) -> RecordingError {
         RecordingError(.unreadable, action: "import", reason: reason, advice: advice)
     }

@@ -2,39 +2,39 @@ import Files
 import Messages
 import Recording
 
-/// What a publisher or a relay still has of a session's samples, from which its gaps are filled.
+/// Fills a session's gaps from samples that a publisher or a relay still has.
 ///
-/// Samples are asked for by epoch and number, as a recorder asks for them, and written as a recorder writes them. Nothing is believed
-/// that does not fit: batches of another stream, run or columns, and samples beside the gap, are left out.
+/// Samples are requested by epoch and number, as by a recorder, and written as by a recorder. Replies are checked: batches of
+/// another stream, run or columns, and samples outside the gap, are ignored.
 package struct BusReplays: Sendable {
-    /// Samples of one request: more than an answer has.
+    /// The most samples of one request: more than a reply can have.
     private static let maximumCount = 1 << 20
-    /// Samples that may belong into one gap of which the number is not known. An answerer could send some without end.
+    /// The most samples in a gap of unknown length: otherwise replies could continue without end.
     private static let maximumOpenCount = 1 << 30
-    /// Notes that an error has.
+    /// The most notes in an error.
     private static let maximumNotes = 5
 
     private let endpoint: String
     private let replies: any SampleReplies
 
     /// - Parameters:
-    ///   - endpoint: where the requests are answered.
-    ///   - replies: what sends them there.
+    ///   - endpoint: the endpoint to which requests are sent.
+    ///   - replies: sends the requests.
     package init(from endpoint: String, by replies: any SampleReplies) {
         self.endpoint = endpoint
         self.replies = replies
     }
 
-    /// Asks for what belongs into the gaps of one device, or of all.
-    /// - Parameter scratch: where files are made; nil to make none.
-    /// - Throws: `invalidParameter` if nothing came that belongs into one.
+    /// Requests the samples for the gaps of one device, or of all.
+    /// - Parameter scratch: the directory for new files; nil to make none.
+    /// - Throws: `invalidParameter` if no sample for any gap was received.
     func findings(
         for fillable: FillableSession, _ options: SessionFill.Options, _ scratch: Directory?, calls: FileCalls
     ) async throws(RecordingError) -> FillFindings {
         if let device = options.device { try fillable.check(device: device) }
         let devices = fillable.devicesWithGaps.filter { options.device.map([$0].contains) ?? true }
         guard !devices.isEmpty else {
-            throw fillable.refusal("the device \(options.device ?? "") has no gaps", "Say another one with --device.")
+            throw fillable.refusal("the device \(options.device ?? "") has no gaps", "Choose another with --device.")
         }
         var findings = FillFindings()
         var requests = ReplayRequests(to: endpoint, by: replies)
@@ -60,16 +60,16 @@ package struct BusReplays: Sendable {
         guard !findings.additions.isEmpty else {
             let notes = Set(findings.streams.flatMap(\.notes)).sorted().prefix(Self.maximumNotes)
             throw fillable.refusal(
-                "nothing came from \(endpoint) that belongs into a gap"
+                "\(endpoint) sent no samples that belong in a gap"
                     + (notes.isEmpty ? "" : ": \(notes.joined(separator: "; "))"),
-                "Give --from the endpoint of a publisher that still runs, or of a relay whose servers keep the samples."
+                "Give --from the endpoint of a publisher that is still running, or of a relay whose servers keep the samples."
             )
         }
         return findings
     }
 
     /// Fills the gaps of a stream.
-    /// - Returns: whether nothing is to be asked for any more, of any stream.
+    /// - Returns: whether to stop requesting samples, of any stream.
     private func fill(
         _ stream: inout StreamReplay, asking requests: inout ReplayRequests
     ) async throws(RecordingError) -> Bool {
@@ -86,7 +86,7 @@ package struct BusReplays: Sendable {
     }
 
     /// Fills a gap.
-    /// - Returns: what ended that too early.
+    /// - Returns: the refusal that ended it too early, if any.
     private func fill(
         _ place: NumberedGap, of stream: inout StreamReplay, asking requests: inout ReplayRequests
     ) async throws(RecordingError) -> ReplayRequests.Refusal? {
@@ -108,7 +108,7 @@ package struct BusReplays: Sendable {
                 break
             }
             try stream.take(frames, into: &gap)
-            // What brings nothing would be asked for without end.
+            // A request without progress would be repeated without end.
             guard gap.next == next, !gap.isComplete else { continue }
             if reply.count == 0, frames.isEmpty, reply.last < next { gap.noteEnd() }
             break

@@ -2,33 +2,33 @@ import Files
 import Messages
 import Recording
 
-/// What a source adds to the streams of a device.
+/// The additions of a source to the streams of a device.
 struct FillAddition {
-    /// What is added to a stream.
+    /// The addition to a stream.
     struct Stream {
-        /// Its place in the session's record.
+        /// The stream's index in the session's record.
         let index: Int
-        /// Makes the file of the samples in a directory that has no file of the log's own name.
+        /// Makes the file of the samples in a directory that has no stream file of this name.
         let makeFile: (_ fill: Int, Directory) throws(RecordingError) -> SessionRecord.FilledFile
-        /// The uptime of the first filled sample, if none was recorded before it.
+        /// The uptime of the first filled sample in seconds, if no sample was recorded before it.
         var firstUptime: Double?
-        /// The uptime of the last filled sample, if none was recorded behind it.
+        /// The uptime of the last filled sample in seconds, if no sample was recorded after it.
         var lastUptime: Double?
     }
 
     let device: String
     let source: SessionRecord.Source
-    /// What is added to a time of the source to get an uptime, in nanoseconds, by epoch.
+    /// By epoch, nanoseconds to add to a time of the source to get an uptime.
     var offsets: [String: Int64] = [:]
     var streams: [Stream]
 }
 
-/// What a source has for a session's gaps.
+/// The samples that a source has for a session's gaps.
 struct FillFindings {
-    /// What becomes of the streams with gaps.
+    /// The outcomes for the streams with gaps.
     var streams: [SessionFill.Stream] = []
-    /// The fill that has used this source already.
+    /// The earlier fill that used the same source.
     var formerFill: SessionRecord.Fill?
-    /// For each device that gains something.
+    /// The additions to each device that gains samples.
     var additions: [FillAddition] = []
 }

@@ -2,24 +2,24 @@ import Files
 import Messages
 import Recording
 
-/// What a phone's own recording has of the streams of a session.
+/// The samples of a session's streams in a phone's own recording.
 struct FillExport {
-    /// Where the samples of a stream are.
+    /// The location of a stream's samples.
     enum Place: Hashable {
         case table(TableSource.Table)
-        /// The sum of the samples of two tables that have the same time: acceleration without gravity, and gravity.
+        /// The sum of samples with the same time in two tables: acceleration without gravity, and gravity.
         case sum(TableSource.Table, TableSource.Table)
     }
 
-    /// A stream whose samples are wanted.
+    /// A stream whose samples are requested.
     struct Wanted {
         let stream: FillStream
         let place: Place
-        /// Of which times, in nanoseconds since 1970.
+        /// The requested times, in nanoseconds since 1970.
         var times: TimeRanges
     }
 
-    /// Samples of one table that are held for a sum, at most.
+    /// The most samples of one table to hold for sums.
     private static let maximumHeld = 4_000_000
     private static let axes = ["x", "y", "z"]
 
@@ -27,13 +27,13 @@ struct FillExport {
     private let source: TableSource
     private var tables: [String: TableSource.Table] = [:]
 
-    /// - Throws: `unreadable` if it is no such recording.
+    /// - Throws: `unreadable` if the file is not such a recording.
     init(_ source: SourceFile) throws(RecordingError) {
         switch source.kind {
         case .tables, .objects: break
         case .table, .axivity, .actiGraph:
             throw .notFilled(
-                "it is no export of Sensor Logger",
+                "it is not an export of Sensor Logger",
                 "Export the recording from the app as CSV or JSON, and name the zip, the JSON file or the directory.")
         }
         let found = try TableSource(source, TableSurvey.Hints())
@@ -46,15 +46,15 @@ struct FillExport {
         }
     }
 
-    /// The names of the streams whose samples it has.
+    /// The names of the streams in the export.
     var streams: [String] { tables.keys.sorted() }
 
-    /// The device that the export says to be of.
+    /// The device named in the export.
     var device: String? {
         metadata.first { $0.key.lowercased().filter(\.isLetter) == "deviceid" }?.value
     }
 
-    /// Where a stream's samples are; nil if the export has none.
+    /// The location of a stream's samples; nil if the export has none.
     func place(of stream: FillStream) -> Place? {
         if let table = tables[stream.log.stream] { return .table(table) }
         guard stream.log.stream == "accelerometer", stream.fields == Self.axes,
@@ -63,7 +63,7 @@ struct FillExport {
         return .sum(one, other)
     }
 
-    /// The fields of a stream that its table does not have.
+    /// The fields of a stream that its table lacks.
     func missingFields(of stream: FillStream, in place: Place) -> [String] {
         guard case .table(let table) = place else { return [] }
         return stream.fields.filter { Self.index(of: $0, in: table.shape.fields) == nil }
@@ -77,13 +77,13 @@ struct FillExport {
 
     // MARK: Reading
 
-    /// What a row of a table is for.
+    /// The purpose of a table's rows.
     private struct Use {
         let index: Int
         let part: Part
         enum Part { case whole, first, second }
         let table: TableSource.Table
-        /// Where the time and the fields are in a row that has these names.
+        /// The indexes of the time and the fields in a row with these names.
         var names: [String] = []
         var time: Int?
         var places: [Int?] = []
@@ -101,8 +101,8 @@ struct FillExport {
         }
     }
 
-    /// Gives every sample that is wanted, in the order of the files: the number of its stream in `wanted`, its time in nanoseconds
-    /// since 1970, its values and what it is told by. Rows that can't be read are passed over.
+    /// Passes every requested sample, in the order of the files: the index of its stream in `wanted`, its time in nanoseconds
+    /// since 1970, its values, and its key. Unreadable rows are skipped.
     func read(
         _ wanted: [Wanted],
         _ take: (_ stream: Int, _ time: Int64, _ values: SampleValues, _ key: SampleKey) throws(RecordingError) -> Void
@@ -144,7 +144,7 @@ struct FillExport {
         _ take: (Use, Int64, SampleValues, SampleKey) throws(RecordingError) -> Void
     ) throws(RecordingError) {
         for file in source.source.tables {
-            // A table may be wanted twice: by itself, and for a sum.
+            // A table may be used twice: by itself, and for a sum.
             var own = Dictionary(grouping: uses.filter { $0.table.file == file }) { $0.table.name }
             if own.isEmpty { continue }
             try source.eachRow(of: file) { row throws(RecordingError) in
@@ -195,7 +195,7 @@ struct FillExport {
 }
 
 extension RecordingError {
-    /// A session that can't be filled.
+    /// The error for a session that cannot be filled.
     static func notFilled(_ reason: String, _ advice: String) -> RecordingError {
         RecordingError(.invalidParameter, action: "fill from", reason: reason, advice: advice)
     }

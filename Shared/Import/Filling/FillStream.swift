@@ -2,9 +2,9 @@ import Files
 import Messages
 import Recording
 
-/// A place in a stream where samples are lost, between two that were recorded.
+/// A place in a stream where samples are lost, between two recorded samples.
 struct GapHole {
-    /// A sample beside it.
+    /// A sample next to the hole.
     struct Neighbour {
         var epoch: String
         /// Nanoseconds of the publisher's clock.
@@ -13,51 +13,51 @@ struct GapHole {
         var timestamp: Int64
         var key: SampleKey
 
-        /// The publisher's uptime at the session's start.
+        /// The publisher's uptime at the session's start, in nanoseconds.
         var origin: Int64 { uptime - timestamp }
     }
 
-    /// One after the other, of one epoch.
+    /// Consecutive gaps of one epoch.
     var gaps: [Gap]
-    /// The samples before and behind it, if they are of its epoch.
+    /// The samples before and after it, if they are of its epoch.
     var before: Neighbour?
     var after: Neighbour?
-    /// The same if they are of another epoch.
+    /// The same, if they are of another epoch.
     var formerEpoch: Neighbour?
     var nextEpoch: Neighbour?
-    /// Between which times it is, in nanoseconds since the session's start.
+    /// The time range of the hole, in nanoseconds since the session's start.
     var earliest: Int64
     var latest: Int64
-    /// Why it can't be said what belongs into it.
+    /// Why it is impossible to determine the samples of the hole.
     var problem: String?
 
     var epoch: String { gaps[0].epoch }
     var origin: Int64? { (before ?? after)?.origin }
-    /// How many numbers are missing.
+    /// The number of missing sample numbers.
     var count: Int { gaps.reduce(0) { $0.addingClamped($1.count) } }
 }
 
-/// A stream of a session that has gaps, as a fill sees it.
+/// A stream of a session that has gaps, with the data needed to fill them.
 struct FillStream {
-    /// Recorded samples beside a gap that are looked for in the export, on each side.
+    /// How many recorded samples on each side of a gap are searched for in the export.
     private static let anchorsBesideGap = 16
-    /// Anchors of a stream, at most: thousands of gaps need no more.
+    /// The most anchors of a stream: thousands of gaps need no more.
     private static let maximumAnchors = 2_048
 
-    /// Its place in the session's record.
+    /// The stream's index in the session's record.
     let index: Int
     let log: SessionRecord.Log
-    /// The fields after the uptime, and what they are.
+    /// The fields after the uptime, and their types.
     let fields: [String]
     let types: [FieldType]
     private(set) var holes: [GapHole] = []
-    /// Samples beside gaps, by epoch.
+    /// Samples next to gaps, by epoch.
     private(set) var anchors: [String: [(uptime: Int64, key: SampleKey)]] = [:]
 
     var name: StreamName { StreamName(device: log.device, stream: log.stream) }
     var isNumeric: Bool { log.types == nil }
 
-    /// Reads a stream of a session that is over.
+    /// Reads a stream of a finished session.
     init(_ index: Int, of record: SessionRecord, in session: SessionDirectory) throws(RecordingError) {
         self.index = index
         let log = record.logs[index]
@@ -90,9 +90,9 @@ struct FillStream {
             if next?.epoch == hole.epoch { hole.after = next } else { hole.nextEpoch = next }
             hole.latest = next?.timestamp ?? end
             if let one = hole.before, let other = hole.after, one.origin != other.origin {
-                hole.problem = "the publisher's machine slept in it"
+                hole.problem = "the publisher's machine slept during it"
             }
-            if hole.origin == nil { hole.problem = hole.problem ?? "no sample beside it is of its epoch" }
+            if hole.origin == nil { hole.problem = hole.problem ?? "no sample next to it has its epoch" }
             holes.append(hole)
         }
         while let item = try reader.next() {
@@ -107,7 +107,7 @@ struct FillStream {
                             recorded: UnsafeRawBufferPointer(rebasing: bytes[value]), isTable: isTable, as: type)
                     }
                 }
-                // One without a time is beside nothing.
+                // A sample without a time is not next to anything.
                 if sample.timestamp == .max { continue }
                 if open != nil {
                     close(sample)
@@ -128,9 +128,9 @@ struct FillStream {
                     continue
                 }
                 let isUnclear = open != nil
-                if isUnclear { open?.problem = "another one follows on it" }
+                if isUnclear { open?.problem = "another gap follows directly" }
                 close(nil)
-                // Those that were just noted behind the gap before are not noted twice.
+                // Samples that were noted as the ones after the previous gap are not noted again.
                 for sample in last.dropFirst(anchorsToCome > 0 ? last.count : 0) { note(sample) }
                 anchorsToCome = 0
                 open = GapHole(gaps: [gap], earliest: lastTime, latest: end)
@@ -140,9 +140,9 @@ struct FillStream {
                     open?.formerEpoch = last.last
                 }
                 if isAbsent { open?.problem = "the file before it was removed" }
-                if isUnclear { open?.problem = "it follows on another one" }
+                if isUnclear { open?.problem = "it directly follows another gap" }
             case .absent:
-                open?.problem = "the file behind it was removed"
+                open?.problem = "the file after it was removed"
                 close(nil)
                 isAbsent = true
                 last = []
@@ -151,7 +151,7 @@ struct FillStream {
         close(nil)
     }
 
-    /// A time as it stands in a file, in seconds; `.max` for what is no time.
+    /// Converts a time in a file, in seconds, to nanoseconds; `.max` if the text is not a time.
     static func nanoseconds(_ text: UnsafeRawBufferPointer) -> Int64 { nanoseconds(DecimalParser.parse(text) ?? .nan) }
 
     private static func nanoseconds(_ seconds: Double) -> Int64 {

@@ -3,8 +3,8 @@ import Messages
 import Recording
 import SystemPackage
 
-/// Writes the samples that are filled into a stream: a file of the stream's format, in which a marker `position` says before each part
-/// which sample comes next.
+/// Writes the samples filled into a stream: a file of the stream's format, in which a `position` marker before each part gives
+/// the number of the next sample.
 final class FillWriter {
     private let log: SessionRecord.Log
     private let record: SessionRecord
@@ -18,7 +18,7 @@ final class FillWriter {
 
     private static let bufferSize = 256 << 10
 
-    /// - Parameter directory: what has no file of the log's own name.
+    /// - Parameter directory: a directory without a stream file of this name.
     init(
         _ log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, calls: FileCalls
     ) throws(RecordingError) {
@@ -45,8 +45,8 @@ final class FillWriter {
 
     /// Begins a part.
     /// - Parameters:
-    ///   - uptime: of its first sample, in nanoseconds.
-    ///   - origin: the publisher's uptime at the session's start.
+    ///   - uptime: the uptime of its first sample, in nanoseconds.
+    ///   - origin: the publisher's uptime at the session's start, in nanoseconds.
     func begin(_ epoch: String, from number: Int, at uptime: Int64, origin: Int64) {
         let time = uptime &- origin
         let date = WallTime(nanosecondsSince1970: record.startDate.nanosecondsSince1970.addingClamped(time))
@@ -59,7 +59,6 @@ final class FillWriter {
         hasBegun = true
     }
 
-    /// Adds a sample.
     func append(_ values: SampleValues, at uptime: Int64, origin: Int64) throws(RecordingError) {
         let seconds = Double(uptime) / 1e9
         switch values {
@@ -84,7 +83,7 @@ final class FillWriter {
         try note(1)
     }
 
-    /// Adds rows of a batch, with their digits as they came: none of them was taken in a pause.
+    /// Adds rows of a batch, with their original digits. None of them may be of a pause.
     func append(_ rows: Range<Int>, of batch: ReceivedBatch, origin: Int64) throws(RecordingError) {
         if let packed = batch.packed {
             _ = formatter.append(packed: packed, rows: rows, timeline: timeline, origin: origin, to: &buffer)
@@ -97,7 +96,7 @@ final class FillWriter {
         try note(rows.count)
     }
 
-    /// Adds rows of a matrix of JSON.
+    /// Adds rows of a JSON matrix.
     private func append(
         values: Range<Int>, of bytes: UnsafeRawBufferPointer, count: Int, rows: Range<Int>, origin: Int64,
         advice: String
@@ -111,7 +110,7 @@ final class FillWriter {
         }
     }
 
-    /// Notes samples that were added, and writes if there are enough.
+    /// Counts added samples, and writes the buffer if it is full.
     private func note(_ samples: Int) throws(RecordingError) {
         buffered += samples
         if buffer.count >= Self.bufferSize { try write() }
@@ -122,7 +121,7 @@ final class FillWriter {
         buffered = 0
     }
 
-    /// Ends the file, which is durable then, and gives it its name.
+    /// Writes the rest, makes the file durable, and gives it its final name.
     func finish(_ fill: Int, _ gaps: [SessionRecord.FilledGap]) throws(RecordingError)
         -> SessionRecord.FilledFile
     {

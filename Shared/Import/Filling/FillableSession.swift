@@ -4,22 +4,22 @@ import Messages
 import Recording
 import SystemPackage
 
-/// A session that is over, whole on disk and locked, so that its gaps can be filled.
+/// A finished session, complete on disk and locked, whose gaps can be filled.
 final class FillableSession {
     let session: SessionDirectory
     let record: SessionRecord
     let lock: DirectoryLock
     let archives: SessionArchives?
-    /// Of its files, by name.
+    /// The checksums of its files, by name.
     let hashes: [String: String]
-    /// As it was given, for messages.
+    /// The given path, for messages.
     private let path: FilePath
-    /// Keeps archivers away.
+    /// Locks out archivers.
     private var claim: DirectoryLock?
 
     /// Locks a session, and checks it.
-    /// - Parameter isDryRun: whether it is only looked at.
-    /// - Throws: `invalidParameter`, saying why it can't be filled; `locked`, `unreadable`.
+    /// - Parameter isDryRun: whether the session is only read.
+    /// - Throws: `invalidParameter` with the reason why it cannot be filled; `locked`, `unreadable`.
     init(_ path: FilePath, isDryRun: Bool) throws(RecordingError) {
         let session = try SessionDirectory(at: try Self.absolute(path))
         let lock = try SessionRewrite.lock(session)
@@ -27,12 +27,12 @@ final class FillableSession {
         let record = try session.record()
         let archives = SessionArchives(of: session)
         try Self.check(session, record, archives, path)
-        // A session without gaps is left as it is, whatever its files are.
+        // A session without gaps is not changed, so its files need no check.
         let verification = record.logs.contains { !$0.gaps.isEmpty } ? session.verify() : nil
         if let finding = verification?.findings.first(where: { $0.verdict == .damaged }) {
             throw Self.refusal(
                 path, "the session does not verify: \(finding)",
-                "See `recorder verify`; bring back what it was, then fill it.")
+                "Run `recorder verify` for details; restore the session, then fill it.")
         }
         self.session = session
         self.record = record
@@ -42,20 +42,19 @@ final class FillableSession {
         hashes = verification?.hashes ?? [:]
     }
 
-    /// Gaps of all streams.
     var gapCount: Int { record.logs.reduce(0) { $0 + $1.gaps.count } }
 
     /// The devices with gaps, in order.
     var devicesWithGaps: [String] { Set(record.logs.filter { !$0.gaps.isEmpty }.map(\.device)).sorted() }
 
-    /// Keeps archivers from the session from now on.
-    /// - Throws: `locked` while one is at work on it; `invalidParameter` if its archive was uploaded.
+    /// Locks archivers out of the session from now on.
+    /// - Throws: `locked` while one is working on it; `invalidParameter` if its archive was uploaded.
     func claimArchives() throws(RecordingError) {
         if claim == nil { claim = try archives?.claim() }
         try Self.checkUpload(archives, path)
     }
 
-    /// Removes archives that were made before, and says which.
+    /// Removes archives made earlier, and returns their names.
     func removeArchives() throws(RecordingError) -> [String] {
         guard let archives else { return [] }
         let made = try archives.made()
@@ -65,7 +64,7 @@ final class FillableSession {
 
     // MARK: Refusals
 
-    /// The error for a session that can't be filled.
+    /// The error for a session that cannot be filled.
     func refusal(_ reason: String, _ advice: String) -> RecordingError { Self.refusal(path, reason, advice) }
 
     /// Refuses a device that the session does not have.
@@ -73,8 +72,8 @@ final class FillableSession {
         let all = Set(record.logs.map(\.device)).sorted()
         guard all.contains(device) else {
             throw refusal(
-                "the session has no device \(device)", "It has \(all.joined(separator: ", ")): say which with --device."
-            )
+                "the session has no device \(device)",
+                "It has \(all.joined(separator: ", ")): choose one with --device.")
         }
     }
 
@@ -100,11 +99,11 @@ final class FillableSession {
         guard let archives, let uploaded = archives.uploaded else { return }
         throw refusal(
             path, "its archive was uploaded on \(uploaded.utcText), so the receiver has the session with the gaps",
-            "Move \(archives.receiptPath) away and fill the session again: an archiver then makes its archive anew and uploads "
+            "Move \(archives.receiptPath) away and fill the session again: an archiver then makes a new archive and uploads "
                 + "it, and the receiver has both.")
     }
 
-    /// A path that tells where it leads: its last part is a name.
+    /// The resolved path of a session, so that its last component is a name.
     static func absolute(_ path: FilePath) throws(RecordingError) -> FilePath {
         guard let resolved = realpath(path.string, nil) else {
             throw RecordingError(

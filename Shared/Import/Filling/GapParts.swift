@@ -1,20 +1,20 @@
 import Messages
 import Recording
 
-/// What a gap consists of while samples for it come, in the order of their numbers.
+/// The parts of a gap while samples for it arrive, in the order of their numbers.
 struct GapParts {
     private let gap: Gap
     private var parts: [SessionRecord.FilledPart] = []
-    /// The number of the sample that comes next.
+    /// The number of the next sample.
     private(set) var next: Int
-    /// Samples that came, those of pauses too.
+    /// Samples received, including those of pauses.
     private(set) var came = 0
-    /// Samples that are filled in.
+    /// Samples filled in.
     private(set) var samples = 0
-    /// The uptimes of the first and last of them, in seconds.
+    /// The uptimes of the first and last filled sample, in seconds.
     private(set) var firstUptime: Double?
     private(set) var lastUptime: Double?
-    /// Whether the last samples were left out.
+    /// Whether the last samples were left out because of a pause.
     private var endsPaused = false
 
     init(_ gap: Gap) {
@@ -22,12 +22,12 @@ struct GapParts {
         next = gap.from
     }
 
-    /// Of a gap with an unknown number, parts have none either: a part may have more samples than numbers.
+    /// If the gap has an unknown length, so have its parts: a part may have more samples than numbers.
     private func numbers(_ count: Int) -> Int { gap.count == 0 ? 0 : count }
 
     private var isFilling: Bool { parts.last?.samples != nil }
 
-    /// Whether samples that come now begin a part, so that the file must say which they are.
+    /// Whether the next samples begin a part, so that the file must state their number.
     func beginsPart(paused isPaused: Bool) -> Bool { !isFilling || endsPaused && !isPaused }
 
     /// Notes that the samples before a number are missing.
@@ -60,8 +60,8 @@ struct GapParts {
         if let last = uptimes.last(where: { $0 != .max }) { lastUptime = Double(last) / 1e9 }
     }
 
-    /// The gap with its parts; nil if nothing came.
-    /// - Parameter isWhole: of a gap with an unknown number, whether all came.
+    /// The gap with its parts; nil if no sample was received.
+    /// - Parameter isWhole: for a gap of unknown length, whether all its samples were received.
     func filled(isWhole: Bool) -> SessionRecord.FilledGap? {
         guard parts.contains(where: { $0.samples != nil }) else { return nil }
         var whole = self

@@ -1,14 +1,14 @@
 import Messages
 
-/// A gap while samples for it come from the bus.
+/// A gap while samples for it arrive from the bus.
 struct GapReplay {
     let place: NumberedGap
     var parts: GapParts
-    /// Whether all came that belongs into it.
+    /// Whether all samples of the gap were received.
     private(set) var isComplete = false
-    /// Whether the publisher has nothing behind what came.
+    /// Whether the publisher has no samples after those received.
     private(set) var hasEnded = false
-    /// What was wrong with a batch.
+    /// The error of an unusable batch.
     var fault: MessageError?
 
     init(_ place: NumberedGap) {
@@ -16,12 +16,12 @@ struct GapReplay {
         parts = GapParts(place.gap)
     }
 
-    /// The sample that is to be asked for next.
+    /// The number of the next sample to request.
     var next: Int { parts.next }
 
-    /// Notes that the publisher has nothing from the next sample on.
+    /// Notes that the publisher has no samples from `next` on.
     mutating func noteEnd() { hasEnded = true }
 
-    /// Notes that a sample came that does not belong into it any more.
+    /// Notes that a sample after the gap was received.
     mutating func noteComplete() { isComplete = true }
 }

@@ -1,9 +1,8 @@
 import Messages
 import Recording
 
-/// What becomes of a hole, given the samples that an export has around it.
+/// The plan for a hole, given an export's samples around it.
 struct HolePlan {
-    /// A sample of the export.
     struct Row {
         /// Nanoseconds of the publisher's clock.
         var uptime: Int64
@@ -14,23 +13,23 @@ struct HolePlan {
 
     /// The gaps that are filled, each with its parts.
     private(set) var filled: [SessionRecord.FilledGap] = []
-    /// The rows that go into them, in order: those of pauses too.
+    /// The rows for the gaps, in order, including those of pauses.
     private(set) var rows: Range<Int> = 0..<0
-    /// How many samples are filled in.
+    /// The number of samples filled in.
     private(set) var samples = 0
-    /// What a person should know.
+    /// A note for people.
     private(set) var note: String?
 
-    /// How much the times of a sample may differ between two epochs, in nanoseconds: each compares clocks anew.
+    /// How much the times of a sample may differ between two epochs, in nanoseconds: each epoch compares clocks again.
     static let epochSlack: UInt64 = 100_000_000
 
     private let hole: GapHole
     private let all: [Row]
 
     /// - Parameters:
-    ///   - rows: of the export, in the order of their times: those around the hole, and the samples beside it.
-    ///   - first, last: the times of all of the stream's samples in the export.
-    ///   - interval: nanoseconds between two samples, about; for a hole that is open at one end.
+    ///   - rows: the export's rows in the order of their times: those around the hole, and the samples next to it.
+    ///   - first, last: the times of the stream's first and last sample in the export.
+    ///   - interval: the approximate nanoseconds between two samples; for a hole that is open at one end.
     init(_ hole: GapHole, rows all: [Row], from first: Int64, to last: Int64, interval: Int64?) {
         self.hole = hole
         self.all = all
@@ -50,7 +49,7 @@ struct HolePlan {
         let highest =
             hole.after.map { $0.uptime - slack } ?? place(of: hole.nextEpoch, origin)
             ?? hole.latest.addingClamped(origin)
-        // Whether the export reaches up to the samples beside the hole.
+        // Whether the export extends to the samples next to the hole.
         let reachesBefore = first <= lowest
         let reachesAfter = last >= highest
         for neighbour in [hole.before, hole.after] {
@@ -61,13 +60,13 @@ struct HolePlan {
                 $0.key == neighbour.key && ($0.uptime - neighbour.uptime).magnitude <= slack.magnitude
             }
             guard isThere else {
-                note = "the samples beside it are others in the export"
+                note = "the samples next to it differ in the export"
                 return
             }
         }
         let start = all.firstIndex { $0.uptime > lowest } ?? all.endIndex
         var inner = start..<(all[start...].firstIndex { $0.uptime >= highest } ?? all.endIndex)
-        // At an open end, what follows on the last number does not belong to the session.
+        // At an open end, samples after the last number do not belong to the session.
         if hole.count > 0, inner.count > hole.count {
             if hole.after == nil {
                 inner = inner.prefix(hole.count)
@@ -82,7 +81,7 @@ struct HolePlan {
         fill(inner, reachesBefore: reachesBefore, reachesAfter: reachesAfter, interval: interval)
     }
 
-    /// The row that is a sample of another epoch, whose times are a little different.
+    /// The row of a sample of another epoch, whose time differs a little.
     private func place(of neighbour: GapHole.Neighbour?, _ origin: Int64) -> Int64? {
         guard let neighbour else { return nil }
         let expected = neighbour.timestamp.addingClamped(origin)
@@ -90,7 +89,7 @@ struct HolePlan {
             .min { ($0.uptime - expected).magnitude < ($1.uptime - expected).magnitude }?.uptime
     }
 
-    /// Whether it is only estimated how many samples are missing, or not known.
+    /// Whether the number of missing samples is only estimated, or unknown.
     private static func isEstimate(_ gap: Gap) -> Bool { gap.reason == .estimated || gap.count == 0 }
 
     private mutating func fill(
@@ -102,7 +101,7 @@ struct HolePlan {
         if count == missing {
             take(inner, hole.gaps.map { [(0..<$0.count, $0.count)] })
         } else if reachesBefore, reachesAfter, let flexible {
-            // The export has all that the phone took: the estimate was wrong.
+            // The export has all samples that the phone took, so the estimate was wrong.
             var rest = count - (missing - hole.gaps[flexible].count)
             guard rest >= 0 else {
                 note =
@@ -118,7 +117,7 @@ struct HolePlan {
                     return [(0..<gap.count, rest)]
                 })
         } else if count > missing, let flexible {
-            // The export begins or ends in it, and yet has more than was estimated.
+            // The export begins or ends in the hole, and still has more samples than estimated.
             let surplus = count - missing
             note = "the export has only a part of it, with \(count) samples where \(missing) were estimated"
             take(
@@ -141,7 +140,7 @@ struct HolePlan {
         }
     }
 
-    /// Gives samples the numbers that are the nearest to their times.
+    /// Assigns to each sample the free number closest to its time.
     private mutating func place(_ inner: Range<Int>, interval: Int64?) {
         let missing = hole.count
         let numbers = inner.map { index -> Double in
@@ -157,7 +156,7 @@ struct HolePlan {
         var slots: [Int] = []
         for (index, number) in numbers.enumerated() {
             let least = (slots.last ?? -1) + 1
-            // Those that come need numbers too.
+            // Leave enough numbers for the remaining samples.
             let most = missing - (numbers.count - index)
             slots.append(min(most, max(least, Int(max(0, min(Double(missing), number)).rounded()))))
         }
@@ -185,8 +184,9 @@ struct HolePlan {
             })
     }
 
-    /// Notes what the gaps consist of then.
-    /// - Parameter parts: of each gap: its numbers from its first on, and how many rows go there; nil for a part that stays a gap.
+    /// Records the parts of the gaps.
+    /// - Parameter parts: for each gap, the numbers of its parts relative to its first one, and the number of rows in each part;
+    ///   nil for a part that stays a gap.
     private mutating func take(_ inner: Range<Int>, _ parts: [[(numbers: Range<Int>, samples: Int?)]]) {
         rows = inner
         var next = inner.lowerBound

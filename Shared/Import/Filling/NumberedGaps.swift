@@ -2,25 +2,25 @@ import Files
 import Messages
 import Recording
 
-/// A gap of a stream whose samples can be asked for by their numbers, and what bounds those that belong into it.
+/// A gap whose samples can be requested by number, and the bounds of its samples.
 struct NumberedGap {
     let gap: Gap
-    /// The samples that may belong into it. Of a gap with an unknown number, up to the next one that was recorded.
+    /// The samples that may belong to it. For a gap of unknown length, up to the next recorded one.
     var numbers: Range<Int>
-    /// Nanoseconds since the session's start from which samples do not belong into it; nil if its numbers say which do.
+    /// Samples from this time on do not belong to it, in nanoseconds since the session's start; nil if its numbers suffice.
     var latest: Int64?
     /// Whether no sample was recorded before it.
     let isFirst: Bool
-    /// Whether no sample was recorded behind it.
+    /// Whether no sample was recorded after it.
     var isLast = true
-    /// Why it can't be said what belongs into it.
+    /// Why it is impossible to determine the samples of the gap.
     var problem: String?
 
-    /// Whether it is not known how many samples are missing.
+    /// Whether the number of missing samples is unknown.
     var isOpen: Bool { gap.count == 0 }
 }
 
-/// The gaps of a stream of a session that is over, in the order of its files.
+/// The gaps of a stream of a finished session, in the order of its files.
 struct NumberedGaps {
     let log: SessionRecord.Log
     private(set) var gaps: [NumberedGap] = []
@@ -39,7 +39,7 @@ struct NumberedGaps {
     private mutating func read(_ record: SessionRecord, _ session: SessionDirectory) throws(RecordingError) {
         var reader = try StreamReader(log, of: record, in: session)
         var hasSample = false
-        /// Gaps behind which nothing was recorded yet.
+        /// Gaps after which no sample was found yet.
         var waiting: Range<Int> { lastClosed..<gaps.count }
         var lastClosed = 0
         while let item = try reader.next() {
@@ -62,8 +62,8 @@ struct NumberedGaps {
                 for index in waiting { end(index, before: gap.from, of: gap.epoch) }
                 gaps.append(place(gap, record, isFirst: !hasSample))
             case .absent:
-                // What was in the file is not known, but for the numbers of the samples that are missing.
-                for index in waiting where gaps[index].isOpen { gaps[index].problem = "the file behind it was removed" }
+                // The content of a removed file is unknown, except for the numbers of the missing samples.
+                for index in waiting where gaps[index].isOpen { gaps[index].problem = "the file after it was removed" }
                 for index in waiting { gaps[index].isLast = false }
                 hasSample = true
                 lastClosed = gaps.count
@@ -88,7 +88,7 @@ struct NumberedGaps {
         return NumberedGap(gap: gap, numbers: gap.from..<max(gap.from, end), latest: latest, isFirst: isFirst)
     }
 
-    /// Notes that a sample of an epoch is behind a gap. If it is of the gap's own, its number says more than its time.
+    /// Notes that a sample of an epoch follows a gap. If it is of the gap's epoch, its number is a better bound than its time.
     private mutating func end(_ index: Int, before number: Int, of epoch: String?) {
         guard gaps[index].isOpen, gaps[index].gap.epoch == epoch else { return }
         let from = gaps[index].gap.from
@@ -96,11 +96,10 @@ struct NumberedGaps {
         gaps[index].numbers = from..<max(from, min(gaps[index].numbers.upperBound, number))
     }
 
-    /// Whether the publisher was started anew after an epoch, so that nothing comes any more of that.
+    /// Whether the publisher restarted after an epoch, so that the epoch has no further samples.
     func isOver(_ epoch: String) -> Bool { log.epochs.last?.epoch != epoch }
 
-    /// What must be subtracted from an uptime of an epoch, in nanoseconds, to get the time since the session's start; the same as the
-    /// recorder's.
+    /// Nanoseconds to subtract from an uptime of an epoch to get the time since the session's start; the recorder's value.
     func origin(of epoch: String, at uptime: Int64) throws(MessageError) -> Int64 {
         guard let epoch = log.epochs.last(where: { $0.epoch == epoch }) else {
             throw MessageError(.malformed, "the session does not say when epoch \(epoch) began")

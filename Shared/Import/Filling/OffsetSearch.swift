@@ -1,22 +1,22 @@
-/// Finds what must be added to the times of an export to get uptimes of a publisher: the number by which most of the recorded samples
-/// beside gaps are found again in the export, value by value.
+/// Finds the offset from an export's times to a publisher's uptimes: the one at which most of the recorded samples next to gaps
+/// are found in the export, value by value.
 ///
-/// The publisher added the same number to all times of one recording of the phone, so it is exact, whatever the clocks say. If its
-/// machine slept, that is another number from then on: the one that more samples have is found.
+/// The publisher added the same offset to all times of one recording of the phone, so it is exact, regardless of the clocks. If
+/// the publisher's machine slept, the offset changed then: the one with more samples is found.
 struct OffsetSearch {
     enum Outcome: Hashable {
         case found(Int64)
-        /// No sample was found again.
+        /// No sample was found in the export.
         case none
-        /// Several fit as well: the values repeat.
+        /// Several offsets fit equally well: the values repeat.
         case ambiguous
     }
 
-    /// How much two times of one sample may differ, in nanoseconds: apps may round them in different ways.
+    /// How much two times of one sample may differ, in nanoseconds: apps round differently.
     static let slack: Int64 = 2_000
-    /// Beyond so many nanoseconds from what the clocks say, only if nothing is nearer.
+    /// Offsets further than this from the expected one, in nanoseconds, are used only if there is no nearer one.
     static let nearby: Int64 = 600_000_000_000
-    /// Offsets that are held, at most, of each kind: values that hardly change are found again in very many places.
+    /// The most offsets held, both for near and far ones: values that hardly change are found in very many places.
     private static let maximumCandidates = 1_000_000
 
     private struct Place: Hashable {
@@ -24,19 +24,19 @@ struct OffsetSearch {
         var key: SampleKey
     }
 
-    /// What the clocks say that it is, about.
+    /// The approximate offset by the clocks, in nanoseconds.
     private let expected: Int64
     private var anchors: [Place: [Int64]] = [:]
     private(set) var anchorCount = 0
     private var near: [Int64] = []
     private var far: [Int64] = []
 
-    /// - Parameter expected: nanoseconds.
+    /// - Parameter expected: in nanoseconds.
     init(expected: Int64) {
         self.expected = expected
     }
 
-    /// Adds a recorded sample beside a gap.
+    /// Adds a recorded sample next to a gap.
     mutating func add(_ uptime: Int64, _ key: SampleKey, of stream: Int) {
         anchors[Place(stream: stream, key: key), default: []].append(uptime)
         anchorCount += 1
@@ -71,16 +71,16 @@ struct OffsetSearch {
             guard end - start >= best else { continue }
             if end - start > best { places = [] }
             best = end - start
-            // What overlaps is one place.
+            // Overlapping ranges count as one.
             if let last = places.last, start < last.end { continue }
             places.append((start, end))
         }
-        // One sample may be found anywhere by chance.
+        // A single sample may be found anywhere by chance.
         guard best >= min(2, anchorCount), !places.isEmpty else { return .none }
         let offsets = places.map { Self.mostFrequent(sorted[$0.start..<$0.end]) }
         let ordered = offsets.sorted { ($0 &- expected).magnitude < ($1 &- expected).magnitude }
         guard ordered.count > 1 else { return .found(ordered[0]) }
-        // The clocks must speak clearly for one of them.
+        // The clocks must clearly favour one of them.
         let (first, second) = ((ordered[0] &- expected).magnitude, (ordered[1] &- expected).magnitude)
         return first <= second / 4 ? .found(ordered[0]) : .ambiguous
     }

@@ -3,7 +3,7 @@ import Messages
 import Recording
 package import SystemPackage
 
-/// What a phone recorded itself, as an app exports it, from which a session's gaps are filled.
+/// An app's export of a phone's own recording, from which a session's gaps are filled.
 ///
 /// Samples are matched by device, sensor and time.
 package struct PhoneExport {
@@ -12,9 +12,9 @@ package struct PhoneExport {
     /// - Parameter source: a zip, a JSON file, or a directory.
     package init(_ source: FilePath) { self.source = source }
 
-    /// Finds what belongs into the gaps of a device.
-    /// - Parameter path: the session's, for messages.
-    /// - Throws: `invalidParameter` if nothing does.
+    /// Finds the samples for the gaps of a device.
+    /// - Parameter path: the session's path, for messages.
+    /// - Throws: `invalidParameter` if there are none.
     func findings(
         for fillable: FillableSession, _ options: SessionFill.Options, _ path: FilePath, calls: FileCalls
     ) throws(RecordingError) -> FillFindings {
@@ -36,7 +36,7 @@ package struct PhoneExport {
         guard findings.streams.contains(where: { $0.samples > 0 }) else {
             let notes = Set(findings.streams.flatMap(\.notes)).sorted().joined(separator: "; ")
             throw fillable.refusal(
-                "nothing of it belongs into a gap of \(device)\(notes.isEmpty ? "" : ": \(notes)")",
+                "none of its samples belong in a gap of \(device)\(notes.isEmpty ? "" : ": \(notes)")",
                 "Export the recording that was made during the session, on the same phone.")
         }
         let offsets = plans.offsets
@@ -52,7 +52,7 @@ package struct PhoneExport {
         return findings
     }
 
-    /// Runs what reads the export: errors name it.
+    /// Runs code that reads the export, and adds the export's path to errors.
     private func reading<Value>(
         for path: FilePath, _ body: () throws(RecordingError) -> Value
     ) throws(RecordingError) -> Value {
@@ -91,7 +91,6 @@ package struct PhoneExport {
         return SessionRecord.Source(name: name, bytes: bytes, sha256: FinishedFile.sha256(of: Array(lines.utf8)))
     }
 
-    /// The device whose streams are filled.
     private func device(
         _ asked: String?, of fillable: FillableSession, _ export: FillExport
     ) throws(RecordingError) -> String {
@@ -104,22 +103,22 @@ package struct PhoneExport {
         guard withGaps.count == 1 else {
             throw fillable.refusal(
                 "several devices have gaps: \(withGaps.joined(separator: ", "))",
-                "Say with --device which of them made the export.")
+                "Choose with --device the one that made the export.")
         }
         return withGaps[0]
     }
 
     // MARK: Plans
 
-    /// A stream, and what is filled into it.
+    /// A stream, and the plan for filling it.
     private struct StreamPlan {
         let stream: FillStream
         let place: FillExport.Place?
         var outcome: SessionFill.Stream
-        /// What the export has around its gaps, in the order of time.
+        /// The export's rows around the stream's gaps, in the order of time.
         var rows: [Row] = []
         var holes: [(hole: GapHole, plan: HolePlan, rows: Range<Int>)] = []
-        /// The times of its first and last sample in the export.
+        /// The times of the stream's first and last sample in the export.
         var first = Int64.max
         var last = Int64.min
 
@@ -142,9 +141,9 @@ package struct PhoneExport {
         var offsets: [String: Int64] = [:]
     }
 
-    /// Rows that are held, at most: what lies in the gaps of all streams.
+    /// The most rows to hold: those in the gaps of all streams.
     private static let maximumRows = 4_000_000
-    /// What is looked at around a gap, for the samples beside it, in nanoseconds.
+    /// How far around a gap the export is searched for the samples next to it, in nanoseconds.
     private static let margin: Int64 = 200_000_000
 
     private func plans(
@@ -170,7 +169,7 @@ package struct PhoneExport {
                     ? "the device \(device) has no gaps"
                     : "the export has none of the streams of \(device) with gaps, which are "
                         + plans.streams.map(\.stream.log.stream).joined(separator: ", "),
-                "It has \(export.streams.joined(separator: ", ")). Say with --device which device made it.")
+                "It has \(export.streams.joined(separator: ", ")). Choose with --device the device that made it.")
         }
         plans.offsets = try offsets(&plans, record, export)
         try collect(&plans, export)
@@ -178,7 +177,7 @@ package struct PhoneExport {
         return plans
     }
 
-    /// Finds by how much the times of the export differ from uptimes, in each epoch.
+    /// Finds the offset from the export's times to uptimes, for each epoch.
     private func offsets(
         _ plans: inout Plans, _ record: SessionRecord, _ export: FillExport
     ) throws(RecordingError) -> [String: Int64] {
@@ -203,7 +202,7 @@ package struct PhoneExport {
         for (index, plan) in plans.streams.enumerated() {
             guard let place = plan.place else { continue }
             var times = TimeRanges.all
-            // Sums are held in memory.
+            // Sums are held in memory, so limit their times.
             if case .sum = place {
                 times = TimeRanges(
                     plan.stream.anchors.flatMap { epoch, anchors in
@@ -237,7 +236,7 @@ package struct PhoneExport {
         return offsets
     }
 
-    /// Reads what the export has in and beside the gaps.
+    /// Reads the export's rows in and next to the gaps.
     private func collect(_ plans: inout Plans, _ export: FillExport) throws(RecordingError) {
         var order: [Int] = []
         var wanted: [FillExport.Wanted] = []
@@ -261,10 +260,10 @@ package struct PhoneExport {
         for index in order { plans.streams[index].rows = Self.sorted(plans.streams[index].rows) }
     }
 
-    /// In order of time, each once.
+    /// Sorts rows by time, and removes duplicates.
     private static func sorted(_ rows: [Row]) -> [Row] {
         let isSorted = zip(rows, rows.dropFirst()).allSatisfy { $0.time <= $1.time }
-        // Where times are the same, in the order of the file.
+        // Rows with the same time stay in the order of the file.
         let ordered =
             isSorted
             ? rows
@@ -277,7 +276,7 @@ package struct PhoneExport {
         return result
     }
 
-    /// When a hole was, on the phone's clock, with what is beside it.
+    /// The time of a hole on the phone's clock, with a margin for the samples next to it.
     private func window(of hole: GapHole, _ offsets: [String: Int64]) -> ClosedRange<Int64>? {
         guard let offset = offsets[hole.epoch], let origin = hole.origin else { return nil }
         let first = (hole.before?.uptime ?? hole.earliest.addingClamped(origin)).subtractingClamped(offset)
@@ -337,7 +336,7 @@ package struct PhoneExport {
             for gap in decided.filled {
                 for part in gap.parts {
                     guard let samples = part.samples else { continue }
-                    // A part of which all was taken in a pause has a place too: readers look for it.
+                    // A part taken completely in a pause also needs a position marker: readers look for it.
                     let first = samples > 0 ? rows.first.map { $0.time + offset } : nil
                     writer.begin(
                         hole.epoch, from: part.from, at: first ?? hole.earliest.addingClamped(origin), origin: origin)
@@ -351,7 +350,7 @@ package struct PhoneExport {
         return try writer.finish(number, plan.holes.flatMap(\.plan.filled))
     }
 
-    /// The first and last uptime of what is filled in before or behind all that was recorded, in seconds.
+    /// The first and last uptime filled in before or after all recorded samples, in seconds.
     private static func ends(_ plan: StreamPlan, _ offsets: [String: Int64]) -> (first: Double?, last: Double?) {
         var ends: (first: Double?, last: Double?)
         for (hole, decided, range) in plan.holes where decided.samples > 0 {
@@ -368,7 +367,7 @@ package struct PhoneExport {
 }
 
 extension [PhoneExport.Row] {
-    /// The first row that is not before a time.
+    /// The index of the first row at or after a time.
     fileprivate func partition(from time: Int64) -> Int {
         var low = 0
         var high = count

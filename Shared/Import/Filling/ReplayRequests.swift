@@ -3,35 +3,35 @@ import Hashing
 import Messages
 import Recording
 
-/// Asks for samples, and decides what refusals mean for the requests that follow.
+/// Requests samples, and decides what refusals mean for later requests.
 struct ReplayRequests {
     enum Answer {
         case reply(SamplesReplay.Reply, ArraySlice<[UInt8]>)
         case none(Refusal)
     }
 
-    /// Why no samples came.
+    /// Why no samples were received.
     struct Refusal {
-        /// What need not be asked for any more.
+        /// The requests that are useless after the refusal.
         enum Scope { case gap, epoch, stream, everything }
 
         let scope: Scope
         let note: String
     }
 
-    /// Answers in a row that there is too much to do, and a request is repeated: about a minute. Then each other request is sent
-    /// once, until something else is answered.
+    /// How many consecutive `busy` replies are answered by a repetition: about a minute. After that, each request is sent only
+    /// once, until another kind of reply arrives.
     static let maximumBusyAnswers = 30
-    /// Seconds before a request is repeated, unless the answer asks for more.
+    /// Seconds before a request is repeated, unless the reply demands more.
     private static let shortestPause = 0.25
     private static let longestPause = 2.0
-    /// What an answer may ask for.
+    /// The longest wait that a reply may demand, in seconds.
     private static let longestWait = 10.0
 
     private let endpoint: String
     private let replies: any SampleReplies
     private var busyAnswers = 0
-    /// What was received of the present device.
+    /// The hash of all frames received for the present device.
     private var hash = SHA256()
     private var bytes = 0
 
@@ -40,18 +40,18 @@ struct ReplayRequests {
         self.replies = replies
     }
 
-    /// Begins with another device.
+    /// Begins another device.
     mutating func beginDevice() {
         hash = SHA256()
         bytes = 0
     }
 
-    /// What was received of the device.
+    /// The data received for the device.
     var source: SessionRecord.Source {
         SessionRecord.Source(name: endpoint, bytes: bytes, sha256: hash.finalize().hexDigits)
     }
 
-    /// Asks, and asks again while there is too much to do.
+    /// Sends a request, and repeats it while the publisher is busy.
     mutating func ask(_ request: SamplesReplay) async -> Answer {
         while true {
             do {
@@ -73,11 +73,11 @@ struct ReplayRequests {
                 return refuse(Self.scope(of: error), "\(endpoint) says: \(error)")
             } catch let error as MessageError {
                 busyAnswers = 0
-                return refuse(.gap, "what \(endpoint) answered can't be read: \(error.message)")
+                return refuse(.gap, "the answer of \(endpoint) can't be read: \(error.message)")
             } catch {
                 return refuse(
                     .everything,
-                    "no answer came from \(endpoint) (\(error)): check that a publisher or a relay answers there, and fill the "
+                    "\(endpoint) did not answer (\(error)): check that a publisher or a relay answers there, and fill the "
                         + "session again")
             }
         }
@@ -85,13 +85,13 @@ struct ReplayRequests {
 
     private func refuse(_ scope: Refusal.Scope, _ note: String) -> Answer { .none(Refusal(scope: scope, note: note)) }
 
-    /// Waits, unless a request was repeated often enough.
+    /// Waits and returns true, or returns false if a request was repeated often enough.
     private mutating func repeats(after error: RequestError) async -> Bool {
         guard busyAnswers < Self.maximumBusyAnswers else { return false }
         let pause = min(Self.longestPause, Self.shortestPause * Double(1 << min(busyAnswers, 8)))
         busyAnswers += 1
         let wanted = min(Self.longestWait, error.data?.retryAfter ?? 0)
-        // It fails only after a cancellation.
+        // The pause fails only if the task is cancelled.
         return (try? await replies.pause(seconds: max(pause, wanted))) != nil
     }
 

@@ -1,15 +1,14 @@
 import Messages
 import Recording
 
-/// What tells a sample from others: its values, in the form in which a copy of it has the same.
+/// Identifies a sample by its values, in a form that is the same in all copies of it.
 ///
-/// Numbers are compared as Float32, which has more digits than a phone's sensors, so that it does not matter how many digits an app
-/// writes.
+/// Numbers are compared as Float32, which has more digits than a phone's sensors, so an app may write fewer or more digits.
 struct SampleKey: Hashable {
     private var bytes: [UInt8] = []
 
     mutating func add(_ number: Double) {
-        // 0 and -0 are one number, and so is all that is none.
+        // 0 and -0 are the same number, and so are all NaNs.
         let value = number.isNaN ? Float.nan : Float(number) + 0
         withUnsafeBytes(of: (value == 0 ? 0 : value).bitPattern) { bytes += $0 }
     }
@@ -19,7 +18,7 @@ struct SampleKey: Hashable {
         bytes.append(0)
     }
 
-    /// Adds a cell as a stream of the session has it: a JSON value, or a field of a table with its quotes.
+    /// Adds a cell as written in a stream file of the session: a JSON value, or a field of a table with its quotes.
     mutating func add(recorded cell: UnsafeRawBufferPointer, isTable: Bool, as type: FieldType) {
         if type == .number {
             add(DecimalParser.parse(cell) ?? .nan)
@@ -31,9 +30,9 @@ struct SampleKey: Hashable {
     }
 }
 
-/// The values of a sample as an export has them.
+/// The values of a sample in an export.
 enum SampleValues {
     case numbers([Double])
-    /// JSON values with commas between them.
+    /// JSON values separated by commas.
     case record([UInt8])
 }

@@ -1,9 +1,9 @@
 package import Messages
 
-/// Answers requests for samples, as a publisher or a relay does.
+/// Replies to requests for samples, by a publisher or a relay.
 package protocol SampleReplies: Sendable {
-    /// Asks once.
-    /// - Throws: `RequestError` if the request is refused, `MessageError` if the answer can't be read, anything else if there is
+    /// Sends a request once.
+    /// - Throws: `RequestError` if the request is refused, `MessageError` if the reply cannot be read, other errors if there is
     ///   none.
     func answer(_ request: SamplesReplay) async throws -> (reply: SamplesReplay.Reply, frames: ArraySlice<[UInt8]>)
 

@@ -3,42 +3,42 @@ package import Messages
 package import Recording
 package import SystemPackage
 
-/// Fills the gaps of a session that is over: from what a phone recorded itself, or from what a publisher still has.
+/// Fills the gaps of a finished session: from a phone's own recording, or from samples that a publisher still has.
 ///
-/// What is filled in is marked, in files of its own; nothing that was recorded is changed. After a kill at any moment, the session
-/// is as it was before, or filled. A source finds what belongs into which gap: `PhoneExport`, `BusReplays`. Everything else is
-/// the same for each, and here.
+/// Filled samples are marked, in files of their own; recorded files are not changed. After a kill at any moment, the session is
+/// as before, or filled. A source finds the samples for each gap: `PhoneExport`, `BusReplays`. Everything else is the same for
+/// both, and here.
 package struct SessionFill {
     package struct Options: Sendable {
-        /// The device whose streams are filled; nil to leave that to the source.
+        /// The device whose streams are filled; nil to let the source decide.
         package var device: String?
-        /// Whether to say what would be filled, and change nothing.
+        /// Whether to report what would be filled, and change nothing.
         package var isDryRun = false
 
         package init() {}
     }
 
-    /// What became of a stream's gaps.
+    /// The outcome for a stream's gaps.
     package struct Stream: Sendable {
         package let name: StreamName
-        /// How many samples were filled in, into how many gaps.
+        /// The number of samples filled in, and of gaps that received some.
         package var samples = 0
         package var gaps = 0
-        /// The gaps that are left.
+        /// The remaining gaps.
         package var rest: [Gap] = []
-        /// What a person should know.
+        /// Notes for people.
         package var notes: [String] = []
-        /// How many gaps it had.
+        /// The number of gaps before the fill.
         let gapsBefore: Int
 
-        /// A stream of which nothing is filled yet.
+        /// A stream without filled samples.
         init(_ log: SessionRecord.Log) {
             name = StreamName(device: log.device, stream: log.stream)
             rest = log.gaps
             gapsBefore = log.gaps.count
         }
 
-        /// Takes what is filled into its gaps.
+        /// Takes the filled gaps.
         mutating func take(_ filled: [SessionRecord.FilledGap], of log: SessionRecord.Log) {
             var log = log
             log.add(SessionRecord.FilledFile(fill: 0, name: "", bytes: 0, samples: 0, sha256: "", gaps: filled))
@@ -49,13 +49,13 @@ package struct SessionFill {
     package struct Outcome: Sendable {
         package let session: SessionIdentifier
         package let path: FilePath
-        /// Those with gaps, of the device or devices that are filled.
+        /// The streams with gaps, of the devices to fill.
         package var streams: [Stream] = []
-        /// The fill that has used this source already; nil if none has.
+        /// The earlier fill that used the same source; nil if there is none.
         package var formerFill: SessionRecord.Fill?
-        /// Archives that were removed because they do not have what was filled in.
+        /// Archives that were removed because they lack the filled samples.
         package var removedArchives: [String] = []
-        /// Gaps of the whole session that are left.
+        /// The remaining gaps of the whole session.
         package var remainingGaps = 0
 
         package var samples: Int { streams.reduce(0) { $0 + $1.samples } }
@@ -68,8 +68,8 @@ package struct SessionFill {
     private let calls: FileCalls
 
     /// - Parameters:
-    ///   - session: its directory.
-    ///   - version: of the program.
+    ///   - session: the session's directory.
+    ///   - version: the program's version.
     ///   - date: now.
     package init(
         _ session: FilePath, _ options: Options, version: String, date: WallTime, calls: FileCalls = .system
@@ -81,20 +81,21 @@ package struct SessionFill {
         self.calls = calls
     }
 
-    /// Fills what can be filled from a phone's export.
-    /// - Throws: `invalidParameter`, saying why nothing can be filled; `locked`, `unreadable`, `noSpace`. The session is as it was then.
+    /// Fills gaps from a phone's export.
+    /// - Throws: `invalidParameter` with the reason why no gap can be filled; `locked`, `unreadable`, `noSpace`. The session then
+    ///   stays as it was.
     package func run(from export: PhoneExport) throws(RecordingError) -> Outcome {
         let fillable = try FillableSession(path, isDryRun: options.isDryRun)
         guard fillable.gapCount > 0 else { return outcome(of: fillable) }
         return try finish(fillable, try export.findings(for: fillable, options, path, calls: calls))
     }
 
-    /// Fills what can be filled from what publishers still have.
-    /// - Throws: as from an export.
+    /// Fills gaps from samples that publishers still have.
+    /// - Throws: the same errors as with an export.
     package func run(from replays: BusReplays) async throws(RecordingError) -> Outcome {
         let fillable = try FillableSession(path, isDryRun: options.isDryRun)
         guard fillable.gapCount > 0 else { return outcome(of: fillable) }
-        // It takes a while: an archiver must not make or upload an archive meanwhile that has the gaps.
+        // This takes a while: meanwhile, an archiver must not make or upload an archive that has the gaps.
         if !options.isDryRun { try fillable.claimArchives() }
         let scratch = options.isDryRun ? nil : try FillScratch(beside: fillable.session)
         defer { withExtendedLifetime(scratch) {} }
@@ -108,7 +109,7 @@ package struct SessionFill {
         return outcome
     }
 
-    /// Writes what a source found, unless this is a dry run.
+    /// Writes a source's samples, unless this is a dry run.
     private func finish(
         _ fillable: FillableSession, _ findings: FillFindings
     ) throws(RecordingError) -> Outcome {
@@ -120,7 +121,7 @@ package struct SessionFill {
         if options.isDryRun { return outcome }
         try fillable.claimArchives()
         try write(findings.additions, into: fillable) { () throws(RecordingError) in
-            // What was made before is of what was there before. After a kill here, an archiver makes it anew, of either.
+            // Existing archives have the old content. After a kill here, an archiver makes a new one, of either version.
             outcome.removedArchives = try fillable.removeArchives()
         }
         return outcome
@@ -141,7 +142,7 @@ package struct SessionFill {
         }.filter { !SessionRewrite.documents.contains($0.name) }
         for (index, addition) in additions.enumerated() {
             let number = first + index
-            // The documents were kept once, under the first number.
+            // The former documents are kept once, under the first number.
             record.fills =
                 (record.fills ?? []) + [
                     SessionRecord.Fill(

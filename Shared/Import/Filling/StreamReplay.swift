@@ -2,7 +2,7 @@ import Files
 import Messages
 import Recording
 
-/// A stream while its gaps are filled from the bus: takes what comes, and writes it into a file.
+/// A stream while its gaps are filled from the bus: checks replies, and writes their samples into a file.
 struct StreamReplay {
     private(set) var outcome: SessionFill.Stream
 
@@ -10,10 +10,10 @@ struct StreamReplay {
     private let stream: NumberedGaps
     private let record: SessionRecord
     private let timeline: SessionTimeline
-    /// Where the file is made; nil in a dry run.
+    /// The directory of the new file; nil in a dry run.
     private let scratch: Directory?
     private let calls: FileCalls
-    /// Made with the first samples.
+    /// Made when the first samples arrive.
     private var writer: FillWriter?
     private var filled: [SessionRecord.FilledGap] = []
     private var firstUptime: Double?
@@ -36,7 +36,7 @@ struct StreamReplay {
 
     // MARK: Samples
 
-    /// Takes what an answer brought. What can't be read, or is of something else, is noted and left out.
+    /// Takes a reply's samples. Unreadable and unrelated batches are noted and left out.
     mutating func take(_ frames: ArraySlice<[UInt8]>, into gap: inout GapReplay) throws(RecordingError) {
         var failure: RecordingError?
         var fault: MessageError?
@@ -52,7 +52,7 @@ struct StreamReplay {
                 fault = error
             }
         } catch {
-            // Nothing else is thrown.
+            // No other errors are thrown.
         }
         if let fault { gap.fault = fault }
         if let failure { throw failure }
@@ -65,7 +65,7 @@ struct StreamReplay {
         guard uptimes.count == count else {
             throw MessageError(.malformed, "a batch has \(uptimes.count) rows, not \(count) as \"count\" says")
         }
-        // What came already, and what was not asked for, is left out.
+        // Samples received already or not requested are left out.
         let first = max(gap.next, sequence)
         var end = min(gap.place.numbers.upperBound, sequence + count)
         guard first < end else { return }
@@ -93,7 +93,7 @@ struct StreamReplay {
         }
     }
 
-    /// Refuses what is not of the stream and the run that was asked for.
+    /// Refuses a batch of another stream or run than requested.
     private func check(_ batch: ReceivedBatch, of epoch: String) throws(MessageError) {
         let log = stream.log
         try batch.check { () throws(MessageError) in log.fields.count }
@@ -119,7 +119,7 @@ struct StreamReplay {
             self.writer = writer
         }
         if gap.parts.beginsPart(paused: isPaused) {
-            // One without a time stands at the session's start.
+            // A part without a time is placed at the session's start.
             let uptime = uptimes.first { $0 != .max } ?? origin
             writer.begin(gap.place.gap.epoch, from: batch.body.sequence + rows.lowerBound, at: uptime, origin: origin)
         }
@@ -128,11 +128,11 @@ struct StreamReplay {
 
     // MARK: Gaps
 
-    /// Takes what became of a gap.
-    /// - Parameter refusal: why not everything was asked for.
+    /// Takes the outcome of a gap.
+    /// - Parameter refusal: why not all samples were requested.
     mutating func finish(_ gap: GapReplay, _ refusal: String?) {
         let place = gap.place
-        // Of a run that was followed by another one, nothing can come later.
+        // An epoch followed by another one gets no further samples.
         let isWhole =
             gap.isComplete || gap.next >= place.numbers.upperBound
             || gap.hasEnded && stream.isOver(place.gap.epoch)
@@ -148,24 +148,24 @@ struct StreamReplay {
         outcome.notes.append("gap from sample \(place.gap.from): \(reason(gap, refusal))")
     }
 
-    /// Why something is left of a gap.
+    /// Why a part of a gap remains.
     private func reason(_ gap: GapReplay, _ refusal: String?) -> String {
         let place = gap.place
         if let reason = refusal ?? place.problem { return reason }
-        if let fault = gap.fault { return "what came can't be used: \(fault.message)" }
+        if let fault = gap.fault { return "the replayed samples can't be used: \(fault.message)" }
         guard place.isOpen else {
             let came = gap.parts.came
-            return "\(came) of \(place.gap.count.counted("sample")) came, the others are not kept any more"
+            return "\(came) of \(place.gap.count.counted("sample")) came; the others are no longer kept"
         }
         if place.numbers.isEmpty { return "nothing can be asked for, since what follows was recorded" }
         return gap.hasEnded && gap.parts.came > 0
             ? "\(gap.parts.came.counted("sample")) came, and it is not known whether these are all: fill the session again if more come "
                 + "from its site"
-            : "nothing that belongs into it is kept"
+            : "no samples that belong in it are kept"
     }
 
-    /// Ends the file, in which everything stands that came.
-    /// - Returns: nil if nothing came, and in a dry run.
+    /// Ends the file with all received samples.
+    /// - Returns: nil if no sample was received, and in a dry run.
     mutating func finish() throws(RecordingError) -> FillAddition.Stream? {
         outcome.take(filled, of: stream.log)
         guard let writer, let scratch, !filled.isEmpty else { return nil }

@@ -1,6 +1,6 @@
-/// Times of some ranges, or all times.
+/// The times in some ranges, or all times.
 struct TimeRanges {
-    /// In order, apart from each other; nil for all times.
+    /// In order, without overlap; nil for all times.
     private let ranges: [ClosedRange<Int64>]?
 
     static let all = TimeRanges(ranges: nil)

@@ -3,32 +3,33 @@ package import Messages
 package import Recording
 package import SystemPackage
 
-/// Makes a session of a file from a wearable or a phone: like any other, it verifies, and can be exported, archived and counted.
+/// Makes a session from a file of a wearable or a phone. Like any other session, it can be verified, exported, archived and
+/// counted.
 ///
 /// The file is read in pieces, in memory that does not grow with it. The same file, options and version give the same bytes.
 package struct SessionImport {
     package struct Options: Sendable {
         /// The data directory.
         package var data: FilePath
-        /// The session's name; nil for the file's.
+        /// The session's name; nil to derive it from the file's.
         package var session: SessionIdentifier?
-        /// What the person did.
+        /// The activity of the recorded person.
         package var task = ""
-        /// The device's name; nil for what the file says.
+        /// The device's name; nil for the name in the file.
         package var device: String?
-        /// The stream's name of a table; nil for `accelerometer` if it has x, y and z, else `samples`.
+        /// The name of a table's stream; nil for `accelerometer` if it has x, y and z, otherwise `samples`.
         package var stream: String?
         /// The unit of a table's values.
         package var unit: String?
-        /// The column of a table that has the times; nil for one of the usual names.
+        /// The column of a table with the times; nil for one of the usual names.
         package var time: String?
-        /// What seconds in a table are counted from.
+        /// The origin of a table's times in seconds.
         package var start: WallTime?
-        /// Seconds that the device's clock is ahead of UTC, where the file does not say so; nil for 0.
+        /// Seconds by which the device's clock is ahead of UTC, if the file does not state it; nil for 0.
         package var zone: Int?
-        /// How stream files are written.
+        /// The format of stream files.
         package var format = LogFormat.json
-        /// Bytes after which a stream continues in a new file.
+        /// The size in bytes at which a stream file is rotated.
         package var maximumFileSize = 64_000_000
 
         package init(data: FilePath) {
@@ -48,7 +49,7 @@ package struct SessionImport {
     private let options: Options
     private let version: String
 
-    /// - Parameter version: of the program, which a session's keys name.
+    /// - Parameter version: the program's version, which is stored in the session's keys.
     package init(_ path: FilePath, _ options: Options, version: String) {
         self.path = path
         self.options = options
@@ -57,8 +58,9 @@ package struct SessionImport {
 
     /// Imports the file.
     ///
-    /// - Parameter progress: gets how many bytes were read so far, without compression.
-    /// - Throws: `unreadable`, `notFound`; `alreadyExists` if there is a session of that name; `noSpace`. There is no session then.
+    /// - Parameter progress: gets the number of decompressed bytes read so far.
+    /// - Throws: `unreadable`, `notFound`; `alreadyExists` if there is a session with this name; `noSpace`. No session is made
+    ///   then.
     package func run(progress: (Int) -> Void = { _ in }) throws(RecordingError) -> Outcome {
         do throws(RecordingError) {
             return try importFile(progress)
@@ -88,7 +90,7 @@ package struct SessionImport {
             report: report, leftOut: reading.leftOut)
     }
 
-    /// A session's name from a file's: what a name can't have becomes "-".
+    /// Derives a session's name from a file's: characters that a name cannot have become "-".
     private static func session(of path: FilePath) throws(RecordingError) -> SessionIdentifier {
         var name = path.lastComponent?.string ?? ""
         let endings = [".gz", ".cwa", ".CWA", ".gt3x", ".zip", ".csv", ".tsv", ".txt", ".json"]

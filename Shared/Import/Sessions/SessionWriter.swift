@@ -4,12 +4,12 @@ import Messages
 import Recording
 import SystemPackage
 
-/// Makes a session of what a file has, in a directory that gets the session's name when everything is durable.
+/// Writes a file's content into a session, in a directory that gets the session's name when everything is durable.
 ///
-/// The name before that is none of a session: what is left after a kill is found by nobody, and removed by the next import
-/// of the same name.
+/// The earlier name is not a session's name: readers do not see the remains after a kill, and the next import under the same name
+/// removes them.
 final class SessionWriter {
-    /// Gaps, runs and pauses, at most: they stand in the session's record.
+    /// The most gaps, runs and pauses: they are stored in the session's record.
     private static let maximumEvents = 100_000
 
     private let recordings: Directory
@@ -22,7 +22,7 @@ final class SessionWriter {
     private var events = 0
     private var isFinished = false
 
-    /// - Throws: `alreadyExists` for a name that is taken, `locked` while another program imports under it.
+    /// - Throws: `alreadyExists` for a name that is taken, `locked` while another program imports under this name.
     init(_ session: SessionIdentifier, _ options: SessionImport.Options) throws(RecordingError) {
         recordings = SessionDirectory.recordings(in: options.data)
         try recordings.create()
@@ -46,7 +46,7 @@ final class SessionWriter {
     }
 
     deinit {
-        // Half a session is none.
+        // An incomplete session is removed.
         if !isFinished { try? Directory.removeTree(directory.directory.path) }
     }
 
@@ -56,7 +56,7 @@ final class SessionWriter {
             reason: "there is a session of this name", advice: "Choose another name with --session.")
     }
 
-    // MARK: What is found
+    // MARK: Decoded content
 
     func take(_ found: Decoded) throws(RecordingError) {
         switch found {
@@ -92,7 +92,7 @@ final class SessionWriter {
     }
 
     private func begin(_ found: [ImportedStream], _ start: Int64) throws(RecordingError) {
-        // What is stored has microseconds.
+        // Stored times have microseconds.
         record.startDate = WallTime(nanosecondsSince1970: start.floorDivided(by: 1000).quotient * 1000)
         record.streams = found.map(\.name.description)
         var names: Set<String> = []
@@ -113,8 +113,8 @@ final class SessionWriter {
 
     // MARK: The end
 
-    /// Gives the session its name. When this returns, it would survive a power cut.
-    /// - Parameter keys: where it is from.
+    /// Gives the session its name. When this returns, the session is durable.
+    /// - Parameter keys: the origin of the session.
     func finish(keys: JSONValue) throws(RecordingError) -> SessionReport {
         for stream in streams { try stream.formatRows() }
         let end = streams.map(\.lastTime).max() ?? 0
@@ -127,7 +127,7 @@ final class SessionWriter {
         try directory.write(record)
         try directory.writeChecksums(known: record.logs.flatMap(\.files))
         try directory.directory.sync()
-        // rename(2) would put it in the place of an empty directory.
+        // rename(2) would replace an empty directory.
         let session = record.session
         guard !recordings.contains(session.text) else { throw Self.exists(session, recordings) }
         let name = directory.directory.path.lastComponent?.string ?? ""

@@ -5,9 +5,9 @@ import Recording
 import SystemPackage
 import TextInput
 
-/// A file to import, and the files in it if it is a zip: read from the beginning, as often as it takes.
+/// A file to import, and the files in it if it is a zip: it can be read from the beginning any number of times.
 struct SourceFile {
-    /// What a file is.
+    /// The kind of a file.
     enum Kind: Equatable {
         case axivity
         case actiGraph
@@ -24,13 +24,13 @@ struct SourceFile {
     /// Files of a zip that are not read.
     let others: [String]
 
-    /// Whether it is a directory with the files in it.
+    /// Whether the source is a directory that contains the files.
     private let isDirectory: Bool
 
-    /// A text that tells what a file is, at most.
+    /// The longest text about a recording, in bytes.
     private static let maximumText = 1 << 20
 
-    /// - Throws: `unreadable` if it is no file that can be imported.
+    /// - Throws: `unreadable` if the file cannot be imported.
     init(_ path: FilePath) throws(RecordingError) {
         guard (try? path.stat().type) == .regular else {
             throw RecordingError(
@@ -70,7 +70,7 @@ struct SourceFile {
             return
         }
         others = []
-        // As it is without gzip.
+        // Decompressed, if it is a gzip file.
         var first: [UInt8] = []
         try Self.pieces(of: path, upTo: 1) { piece throws(RecordingError) in first += piece.prefix(1024) }
         let text = first.starts(with: [0xEF, 0xBB, 0xBF]) ? first.dropFirst(3) : first[...]
@@ -78,7 +78,7 @@ struct SourceFile {
             kind = .axivity
         } else if first.contains(0) {
             throw RecordingError.notImported(
-                "it is none of the formats that are known",
+                "its format is not a known one",
                 "Import a .cwa or .gt3x file, an export of Sensor Logger, or a table with a header."
             ).of(path)
         } else {
@@ -86,7 +86,7 @@ struct SourceFile {
         }
     }
 
-    /// The tables in a directory, as what a zip has after somebody unpacked it.
+    /// The tables in a directory, as in an unpacked zip.
     /// - Throws: `unreadable` if there are none.
     init(unpacked path: FilePath) throws(RecordingError) {
         let names = try Directory(path).names().filter { !$0.hasPrefix(".") }.sorted()
@@ -105,10 +105,10 @@ struct SourceFile {
     struct Pieces {
         fileprivate let path: FilePath
         fileprivate let isDirectory: Bool
-        /// Nil if it is no zip.
+        /// nil for the source itself.
         fileprivate let file: String?
 
-        /// Lends them from the beginning, without compression.
+        /// Passes the decompressed bytes, from the beginning.
         func read(_ body: (UnsafeRawBufferPointer) throws(RecordingError) -> Void) throws(RecordingError) {
             guard let file else { return try SourceFile.pieces(of: path, upTo: .max, body) }
             if isDirectory { return try SourceFile.pieces(of: path.appending(file), upTo: .max, body) }
@@ -124,17 +124,17 @@ struct SourceFile {
         }
     }
 
-    /// Its tables: files of the zip, or one without a name.
+    /// The tables: files of the zip, or a single one with an empty name.
     var tables: [String] {
         if case .tables(let names) = kind { names } else { [""] }
     }
 
-    /// - Parameter file: of a zip; empty for the source itself.
+    /// - Parameter file: the name of a file in the zip; empty for the source itself.
     func pieces(of file: String = "") -> Pieces {
         Pieces(path: path, isDirectory: isDirectory, file: file.isEmpty ? nil : file)
     }
 
-    /// A short text of the zip; nil if it is not there.
+    /// A short text file in the zip; nil if it does not exist.
     func text(_ name: String) throws(RecordingError) -> String? {
         guard try Self.names(path).contains(name) else { return nil }
         var bytes: [UInt8] = []

@@ -2,14 +2,14 @@ import Files
 import Messages
 import SystemPackage
 
-/// Reads a file into a session, and notes what the file says of itself.
+/// Reads a file into a session, and collects the file's own metadata.
 struct SourceReading {
     private let source: SourceFile
     private let options: SessionImport.Options
     private let writer: SessionWriter
-    /// What the file is, in a word.
+    /// The kind of the file, in a word.
     private(set) var kind = ""
-    /// The zone that times without one are in, and who says so.
+    /// The zone of times without one, and its origin.
     private(set) var zone: String?
     private(set) var about: [String: JSONValue] = [:]
     private(set) var leftOut: [String]
@@ -56,7 +56,7 @@ struct SourceReading {
         try decode(&decoder, progress, source.pieces(of: "log.bin"))
     }
 
-    /// Seconds that the device's clock is ahead of UTC.
+    /// Seconds by which the device's clock is ahead of UTC.
     private mutating func zone(ofFile zone: Int?) -> Int {
         let seconds = options.zone ?? zone ?? 0
         let (minutes, sign) = (abs(seconds) / 60, seconds < 0 ? "-" : "+")
@@ -66,7 +66,7 @@ struct SourceReading {
         return seconds
     }
 
-    /// - Returns: how many bytes were read, those before `start` included.
+    /// - Returns: the number of bytes read, plus `start`.
     @discardableResult
     private func decode(
         _ decoder: inout some ImportDecoder, _ progress: (Int) -> Void, after start: Int = 0,

@@ -17,15 +17,15 @@ final class StreamWriter {
     /// Records that are not in the file yet, and how many of them are samples.
     private var buffer = ByteBuffer(capacity: 2 * bufferSize)
     private var buffered = 0
-    /// Rows that are not formatted yet: JSON arrays with commas between them.
+    /// Rows that are not formatted yet: JSON arrays separated by commas.
     private var rows = ByteBuffer(capacity: bufferSize)
     private var rowCount = 0
-    /// Memory for a block's numbers.
+    /// Reused memory for a block's numbers.
     private var packed: [UInt64] = []
     /// The number of the next sample in its run.
     private var next = 0
     private var finished: FinishedName?
-    /// When the last thing happened, in nanoseconds since the session's start.
+    /// The time of the last sample or event, in nanoseconds since the session's start.
     private(set) var lastTime: Int64 = 0
 
     private static let bufferSize = 256 << 10
@@ -98,7 +98,7 @@ final class StreamWriter {
         if rowCount == Self.rowsAtOnce || rows.count > Self.bufferSize { try formatRows() }
     }
 
-    /// Formats what waits, so that `lastTime` is that of the last sample.
+    /// Formats the waiting rows, so that `lastTime` is that of the last sample.
     func formatRows() throws(RecordingError) {
         guard rowCount > 0 else { return }
         rows.append(UInt8(ascii: "]"))

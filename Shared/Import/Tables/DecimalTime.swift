@@ -1,11 +1,11 @@
-/// Reads a decimal number as an integer of smaller units, to the last digit: dates in nanoseconds don't fit into a Double.
+/// Reads a decimal number as an integer of smaller units, to the last digit: dates in nanoseconds do not fit into a Double.
 enum DecimalTime {
-    /// The number times a power of ten, rounded to the nearest integer; nil if it is no number, or too large.
+    /// The number times a power of ten, rounded to the nearest integer; nil if the text is not a number, or too large.
     static func scaled(_ text: some Collection<UInt8>, by power: Int) -> Int64? {
         var magnitude: Int64 = 0
         var isNegative = false
         var hasDigits = false
-        /// How many more digits count.
+        /// How many further digits count.
         var places: Int?
         var isRounded = false
         var iterator = text.makeIterator()

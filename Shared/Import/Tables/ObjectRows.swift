@@ -1,12 +1,12 @@
 import Files
 import Messages
 
-/// The objects of one JSON array, as Sensor Logger exports them: each says by `sensor` which table it is of.
+/// The objects of one JSON array, as exported by Sensor Logger: `sensor` in each object is the name of its table.
 struct ObjectRows: TableReader {
     private var bytes: [UInt8] = []
-    /// How far `bytes` was looked at.
+    /// The index of the next byte to scan.
     private var index = 0
-    /// Where the object begins that is being read; nil between objects.
+    /// The index at which the present object begins; nil between objects.
     private var start: Int?
     private var depth = 0
     private var isInString = false

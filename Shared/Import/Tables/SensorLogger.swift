@@ -1,13 +1,13 @@
 import Messages
 
-/// What the tables of Sensor Logger's exports are.
+/// The meaning of the tables in Sensor Logger's exports.
 ///
 /// tszheichoi/awesome-sensor-logger, UNITS.md and CROSSPLATFORM.md.
 struct SensorLogger {
-    /// The table that is about the recording, with one row.
+    /// The table with metadata of the recording, in one row.
     static let metadata = "Metadata"
 
-    /// `ios` or `android`, as a rule; empty if the export does not say it.
+    /// Usually `ios` or `android`; empty if the export does not state it.
     private let platform: String
     private let isStandardised: Bool
 
@@ -16,10 +16,10 @@ struct SensorLogger {
         isStandardised = metadata["standardisation"]?.lowercased() == "true"
     }
 
-    /// A table's stream.
+    /// The name of a table's stream.
     ///
-    /// `Accelerometer` is without gravity, so that steps can't be counted in it; with gravity it is `TotalAcceleration`, and
-    /// `AccelerometerUncalibrated`.
+    /// `Accelerometer` excludes gravity, so steps cannot be counted in it; `TotalAcceleration` and `AccelerometerUncalibrated`
+    /// include it.
     func stream(_ table: String) -> String {
         switch table {
         case "TotalAcceleration": "accelerometer"
@@ -28,7 +28,7 @@ struct SensorLogger {
         }
     }
 
-    /// The unit of all of a table's fields, where they have one.
+    /// The common unit of a table's fields, if they have one.
     func unit(_ table: String) -> String? {
         switch table {
         case "TotalAcceleration", "Accelerometer", "Gravity": "m/s2"
@@ -40,7 +40,7 @@ struct SensorLogger {
         }
     }
 
-    /// `Heart Rate` is `heartRate`.
+    /// `Heart Rate` becomes `heartRate`.
     private static func camelCase(_ text: String) -> String {
         var words = text.split { !$0.isLetter && !$0.isNumber }.map(String.init)
         guard let first = words.first else { return "table" }

@@ -2,22 +2,22 @@ import Files
 import Messages
 import TextInput
 
-/// Rows of CSV, of TSV, or separated by semicolons, below a header. Cells may be quoted as RFC 4180 says, also around line ends.
+/// Rows of CSV, of TSV, or separated by semicolons, below a header. Cells may be quoted as in RFC 4180, including line ends.
 struct SeparatedRows: TableReader {
     private var lines = LineSplitter()
     private var row = TableRow()
     private var delimiter = UInt8(ascii: ",")
-    /// The beginning of a row whose quotes are open.
+    /// The beginning of a row with an open quote.
     private var open: [UInt8] = []
-    /// Lines that are read again, each by itself, because quotes before them do not end.
+    /// Lines to read again, each by itself, because a quote before them is not closed.
     private var again: ArraySlice<[UInt8]> = []
-    /// Bytes of the longest row that goes over several lines: of a quote that somebody forgot, so much is read again.
+    /// The bytes of the longest row over several lines: after a forgotten closing quote, at most this much is read again.
     private static let maximumOpen = 1 << 16
 
     private static let maximumColumns = 1000
 
     mutating func read(_ bytes: UnsafeRawBufferPointer, _ take: Take) throws(RecordingError) {
-        // In pieces that a line splitter is made for.
+        // In pieces of the size that a line splitter expects.
         let size = 1 << 16
         for start in stride(from: 0, to: bytes.count, by: size) {
             let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + size, bytes.count)])
@@ -42,7 +42,6 @@ struct SeparatedRows: TableReader {
     private static let noHeader = RecordingError.notImported(
         "it has no header", "Write the names of its columns into the first line, as time,x,y,z.")
 
-    /// What a line is.
     private enum Line { case nothing, header, row }
 
     private mutating func readLines(_ take: Take) throws(RecordingError) {
@@ -73,7 +72,7 @@ struct SeparatedRows: TableReader {
         }
     }
 
-    /// Finds the cells of a line, or of the last one of a row whose quotes go over several.
+    /// Finds the cells of a line; if a quote was open, it is the next line of the row.
     private mutating func readLine(_ line: UnsafeRawBufferPointer) -> Line {
         if open.isEmpty { return findRow(in: line) }
         let whole = open + [UInt8(ascii: "\n")] + line
@@ -103,7 +102,7 @@ struct SeparatedRows: TableReader {
         return .row
     }
 
-    /// Makes an unreadable row of the line in which quotes begin that do not end, and has those after it read again.
+    /// Makes an unreadable row of the line whose quote is not closed, and schedules the lines after it to be read again.
     private mutating func giveUp(_ lines: UnsafeRawBufferPointer) {
         again = lines.split(separator: UInt8(ascii: "\n")).dropFirst().map { Array($0) } + again
         row.removeCells()
@@ -138,7 +137,7 @@ struct SeparatedRows: TableReader {
         row.names = names
     }
 
-    /// - Returns: false if it ends in quotes.
+    /// - Returns: false if the line ends in an open quote.
     private mutating func findCells(in line: UnsafeRawBufferPointer) -> Bool {
         row.removeCells()
         var index = 0

@@ -1,11 +1,11 @@
 import Messages
 
-/// A cell of a table, or a value of a JSON object. Valid only in the call that lends it.
+/// A cell of a table, or a value of a JSON object. Valid only during the call that passes it.
 enum TableCell {
     case absent
     /// Text, without quotes and escapes.
     case text(UnsafeRawBufferPointer)
-    /// JSON that is no text: a number, a word, an array or an object.
+    /// JSON other than a text: a number, a word, an array or an object.
     case json(UnsafeRawBufferPointer)
 
     /// The bytes, if it is not absent.
@@ -16,14 +16,14 @@ enum TableCell {
         }
     }
 
-    /// Whether JSON spells a number like this.
+    /// Whether this is a number in JSON's notation.
     private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let first = bytes.first, first > 0x20 else { return false }
         var scanner = JSONScanner(bytes)
         return (try? scanner.skipNumber()) == 0..<bytes.count
     }
 
-    /// A number that is spelt in another way: others write +1, .5 and nan.
+    /// A number, including notations that JSON does not have: +1, .5 and nan.
     private static func number(_ bytes: UnsafeRawBufferPointer) -> Double? {
         DecimalParser.parse(bytes) ?? word(bytes)
     }
@@ -47,7 +47,7 @@ enum TableCell {
 
     private static func isNull(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.elementsEqual("null".utf8) }
 
-    /// What a column is that has this cell, if all its cells are like it; nil if it says nothing.
+    /// The type of a column whose cells are all like this one; nil if the cell does not show it.
     var kind: FieldType? {
         guard let bytes, !bytes.isEmpty else { return nil }
         if Self.isPlain(bytes) || Self.number(bytes) != nil { return .number }
@@ -56,7 +56,7 @@ enum TableCell {
         return Self.isNull(bytes) ? nil : .json
     }
 
-    /// Appends it as JSON, as its column wants it.
+    /// Appends the cell as JSON of its column's type.
     func append(to buffer: inout [UInt8], as type: FieldType) {
         guard let bytes else { return buffer.append(contentsOf: "null".utf8) }
         var isJSON = false

@@ -1,22 +1,22 @@
 import Files
 import Messages
 
-/// Reads the rows of one or several tables whose shapes are known.
+/// Reads the rows of one or several tables of known shapes.
 ///
-/// Tables have no numbers of samples and no checksums: what is absent from them can't be known, and no gap is guessed. A row that
-/// can't be read is a gap of one sample.
+/// Tables have no sample numbers and no checksums: missing rows cannot be detected, and no gap is guessed. An unreadable row is a
+/// gap of one sample.
 struct TableDecoder: ImportDecoder {
-    /// A table's stream, and how it goes.
+    /// A table's stream, and the progress of reading it.
     private struct Progress {
         let stream: Int
         let shape: TableShape
-        /// Rows that can't be read since the last one that can.
+        /// Unreadable rows since the last readable one.
         var unreadable = 0
         var allUnreadable = 0
         var problem = ""
         var last = Int64.min
         var backward = 0
-        /// The names of the last row, and where the time and the fields are in it.
+        /// The names of the last row, and the indexes of the time and the fields in it.
         var names: [String] = []
         var time: Int?
         var places: [Int?] = []
@@ -26,7 +26,7 @@ struct TableDecoder: ImportDecoder {
             self.shape = shape
         }
 
-        /// Rows of one table have the same names in the same order, nearly always.
+        /// Rows of one table nearly always have the same names in the same order.
         mutating func find(_ names: [String]) {
             self.names = names
             time = names.firstIndex(of: shape.timeColumn)
@@ -39,7 +39,7 @@ struct TableDecoder: ImportDecoder {
     private var strays = 0
     private var rows = 0
 
-    /// - Parameter tables: the stream's number and the shape of each, by its name.
+    /// - Parameter tables: by name, the index of each table's stream and the table's shape.
     init(_ reader: any TableReader, _ tables: [String: (stream: Int, shape: TableShape)]) {
         self.reader = reader
         self.tables = tables.mapValues { Progress(stream: $0.stream, shape: $0.shape) }
@@ -73,7 +73,7 @@ struct TableDecoder: ImportDecoder {
             if row.problem != nil { strays += 1 }
             return
         }
-        // In place, so that nothing is copied for each row.
+        // Modified in place, so that no row needs a copy.
         try Self.take(row, number: rows, &tables.values[index], emit)
     }
 
@@ -85,7 +85,7 @@ struct TableDecoder: ImportDecoder {
         var time: Int64?
         if problem == nil {
             time = row.withCell(table.time) { cell in cell.bytes.flatMap { table.shape.form.nanoseconds($0) } }
-            if time == nil { problem = "its time is none" }
+            if time == nil { problem = "its time is not valid" }
         }
         guard let time else {
             table.unreadable += 1

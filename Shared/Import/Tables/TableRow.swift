@@ -1,8 +1,8 @@
 import Files
 
-/// A row of a table, or an object of JSON that says which table it is of. Keeps its memory from row to row.
+/// A row of a table, or a JSON object that names its table. Its memory is reused from row to row.
 struct TableRow {
-    /// Where a cell stands in the row's text.
+    /// The position of a cell in the row's text.
     struct Place {
         enum Kind { case absent, text, json }
 
@@ -10,11 +10,11 @@ struct TableRow {
         let bytes: Range<Int>
     }
 
-    /// The table's name; empty if the file has one only.
+    /// The table's name; empty if the file has only one.
     var table = ""
-    /// The names of the cells: of each row in JSON, else the header's.
+    /// The names of the cells: of each row in JSON, otherwise the header's.
     var names: [String]
-    /// Why it can't be read, if it can't.
+    /// Why the row cannot be read, if so.
     var problem: String?
     private var text: [UInt8] = []
     private(set) var places: [Place] = []
@@ -24,10 +24,9 @@ struct TableRow {
         self.problem = problem
     }
 
-    /// Bytes of all cells.
     var byteCount: Int { text.count }
 
-    /// Lends a cell; one that the row does not have is absent.
+    /// Passes a cell; one that the row lacks is absent.
     @inline(__always)
     func withCell<Result>(_ index: Int?, _ body: (TableCell) -> Result) -> Result {
         guard let index, index < places.count else { return body(.absent) }
@@ -49,7 +48,7 @@ struct TableRow {
         places.removeAll(keepingCapacity: true)
     }
 
-    /// Adds to the cell that `endCell` ends.
+    /// Adds to the cell that the next `endCell` ends.
     mutating func append(_ byte: UInt8) { text.append(byte) }
 
     mutating func append(_ bytes: some Collection<UInt8>) { text.append(contentsOf: bytes) }
@@ -60,7 +59,7 @@ struct TableRow {
     }
 }
 
-/// Reads rows from bytes that come in pieces.
+/// Reads rows from bytes in pieces.
 protocol TableReader {
     typealias Take = (TableRow) throws(RecordingError) -> Void
 

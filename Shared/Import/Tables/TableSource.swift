@@ -2,11 +2,11 @@ import Files
 
 /// The tables of a source, found by reading all of them once.
 struct TableSource {
-    /// A table of a file, and what shape it has.
+    /// A table of a file, and its shape.
     struct Table: Hashable {
-        /// The file of a zip; empty if the source is no zip.
+        /// The name of the file in a zip; empty if the source is not a zip.
         let file: String
-        /// The table's name in the file; empty if the file is the table.
+        /// The table's name in the file; empty if the whole file is the table.
         let name: String
         let title: String
         let shape: TableShape
@@ -14,12 +14,12 @@ struct TableSource {
 
     let source: SourceFile
     private(set) var tables: [Table] = []
-    /// What Sensor Logger says of the recording.
+    /// Sensor Logger's metadata of the recording.
     private(set) var metadata: [String: String] = [:]
-    /// Files of a zip that can't be read.
+    /// Files of a zip that cannot be read.
     private(set) var leftOut: [String] = []
 
-    /// - Throws: `unreadable` if it is one table, and that can't be read.
+    /// - Throws: `unreadable` if the source is a single table that cannot be read.
     init(_ source: SourceFile, _ hints: TableSurvey.Hints) throws(RecordingError) {
         self.source = source
         for file in source.tables {
@@ -42,7 +42,7 @@ struct TableSource {
                     try surveys[row.table, default: TableSurvey(hints)].take(row)
                 }
             } catch {
-                // What can't be read in a zip of many is named.
+                // An unreadable file among others of a zip is only listed.
                 if file.isEmpty || error.path != nil { throw error }
                 order = []
             }
@@ -59,7 +59,7 @@ struct TableSource {
         source.kind == .objects || file.hasSuffix(".json") ? ObjectRows() : SeparatedRows()
     }
 
-    /// Gives each row of a file.
+    /// Passes each row of a file.
     func eachRow(of file: String, _ take: TableReader.Take) throws(RecordingError) {
         var reader = reader(of: file)
         try source.pieces(of: file).read { piece throws(RecordingError) in try reader.read(piece, take) }
@@ -81,7 +81,7 @@ struct TableSource {
         return texts
     }
 
-    /// `recording/Heart Rate.csv` is `Heart Rate`.
+    /// `recording/Heart Rate.csv` becomes `Heart Rate`.
     static func title(_ file: String) -> String {
         var title = file.split(separator: "/").last.map(String.init) ?? ""
         for ending in [".gz", ".csv", ".tsv", ".txt", ".json"] where title.hasSuffix(ending) {

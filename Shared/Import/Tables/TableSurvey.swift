@@ -1,28 +1,28 @@
 import Files
 import Messages
 
-/// How to read a table: found by reading all of it once, because what a column is can show in its last row.
+/// The shape of a table: found by reading all of it once, because the last row may decide the type of a column.
 struct TableShape: Hashable, Sendable {
     let form: TimeForm
     let timeColumn: String
     let fields: [String]
-    /// What the fields are.
+    /// The types of the fields.
     let kinds: [FieldType]
     /// The date of the earliest row, in nanoseconds since 1970.
     let earliest: Int64
 
-    /// The fields' types, as a stream says them: nil if all are numbers.
+    /// The fields' types for a stream: nil if all are numbers.
     var types: [FieldType]? { kinds.allSatisfy { $0 == .number } ? nil : kinds }
     var hasAxes: Bool { ["x", "y", "z"].allSatisfy(fields.contains) }
 }
 
-/// Looks through the rows of a table.
+/// Determines the shape of a table from its rows.
 struct TableSurvey {
-    /// What a file does not say by itself.
+    /// Information that a file does not have.
     struct Hints: Hashable, Sendable {
         /// The column with the times.
         var time: String?
-        /// Seconds ahead of UTC, of dates without a zone.
+        /// Seconds ahead of UTC, for dates without a zone.
         var zone = 0
         var start: WallTime?
     }
@@ -30,7 +30,7 @@ struct TableSurvey {
     private struct Column {
         let name: String
         var kinds: Set<FieldType> = []
-        /// The one that was added last: nearly always that of the next cell.
+        /// The type added last, which is nearly always that of the next cell.
         var last: FieldType?
 
         mutating func add(_ kind: FieldType) {
@@ -40,14 +40,14 @@ struct TableSurvey {
         }
     }
 
-    /// Names of columns with times, those preferred first.
+    /// The names of time columns, in order of preference.
     private static let timeNames = ["time", "timestamp", "datetime", "date", "t", "unix", "seconds_elapsed"]
 
     private let hints: Hints
     private var columns: [Column] = []
     private var places: [String: Int] = [:]
     private var timeColumn: String?
-    /// The names of the last row, and where its cells belong; nil for the time.
+    /// The names of the last row, and the columns of its cells; nil for the time.
     private var names: [String] = []
     private var order: [Int?] = []
     private var form: TimeForm?
@@ -82,7 +82,7 @@ struct TableSurvey {
         if let time { earliest = min(earliest, time) }
     }
 
-    /// Takes the names of a row that has others than the one before.
+    /// Takes the names of a row, if they differ from those of the row before.
     private mutating func take(names: [String]) throws(RecordingError) {
         let timeColumn: String
         if let known = self.timeColumn { timeColumn = known } else { timeColumn = try findTime(names) }
@@ -97,10 +97,10 @@ struct TableSurvey {
         self.names = names
     }
 
-    /// The table's shape; nil if it has no rows.
+    /// The table's shape; nil without rows.
     var shape: TableShape? {
         guard let form, let timeColumn, earliest < .max else { return nil }
-        // Sensor Logger repeats the time in seconds since the start.
+        // Sensor Logger repeats the time, in seconds since the start.
         let fields = columns.filter { $0.name != "seconds_elapsed" || timeColumn != "time" }
         return TableShape(
             form: form, timeColumn: timeColumn, fields: fields.map(\.name),

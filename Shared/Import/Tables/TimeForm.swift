@@ -1,22 +1,22 @@
 package import Files
 package import Messages
 
-/// How a table writes when a sample was taken.
+/// The form of a table's times.
 package enum TimeForm: Hashable, Sendable {
-    /// ISO 8601, with a zone or in the one that is given, in seconds ahead of UTC; a space may stand for the T.
+    /// ISO 8601, with a zone of its own or else `zone`, in seconds ahead of UTC; a space may replace the T.
     case date(zone: Int)
-    /// A number since 1970 in UTC, in units of ten to minus so many seconds.
+    /// A number since 1970 in UTC, in units of 10^−`digits` seconds.
     case unix(digits: Int)
     /// Seconds since a date.
     case seconds(since: WallTime)
 
-    /// The form of a time.
+    /// Determines the form of a time.
     ///
     /// - Parameters:
     ///   - text: the first time of a table.
-    ///   - zone: seconds ahead of UTC, of dates without a zone.
-    ///   - start: what seconds are counted from, if not from 1970.
-    /// - Throws: `unreadable` if it has none.
+    ///   - zone: seconds ahead of UTC, for dates without a zone.
+    ///   - start: the origin of times in seconds, if not 1970.
+    /// - Throws: `unreadable` if the text is not a time.
     package init(_ text: some Collection<UInt8>, zone: Int, start: WallTime?) throws(RecordingError) {
         if TimeForm.date(zone: zone).nanoseconds(text) != nil {
             self = .date(zone: zone)
@@ -24,10 +24,10 @@ package enum TimeForm: Hashable, Sendable {
         }
         guard let seconds = DecimalTime.scaled(text, by: 0) else {
             throw .notImported(
-                "its first time, \"\(String(decoding: text.prefix(64), as: UTF8.self))\", is no time",
+                "its first time, \"\(String(decoding: text.prefix(64), as: UTF8.self))\", is not a time",
                 text.contains(UInt8(ascii: ","))
                     ? "Write numbers with a decimal point."
-                    : "Write seconds, nanoseconds since 1970, or dates such as 2026-11-21T10:00:08.01Z; name the column with --time."
+                    : "Write seconds, nanoseconds since 1970, or dates such as 2026-11-21T10:00:08.01Z; name the time column with --time."
             )
         }
         switch seconds {
@@ -39,17 +39,17 @@ package enum TimeForm: Hashable, Sendable {
         default:
             guard let start else {
                 throw .notImported(
-                    "its times are seconds, and it does not say since when",
-                    "Say when they begin, as --start 2026-11-21T10:00:00Z.")
+                    "its times are seconds, but it has no start date",
+                    "Give the start with --start, such as 2026-11-21T10:00:00Z.")
             }
             self = .seconds(since: start)
         }
     }
 
-    /// Longest time from 1970 in nanoseconds, 126 years: twice it can be held.
+    /// The furthest time from 1970 in nanoseconds, 126 years: the double still fits into an `Int64`.
     private static let furthest: Int64 = 4_000_000_000_000_000_000
 
-    /// Nanoseconds since 1970 in UTC, up to 126 years from then; nil if the text is no such time.
+    /// Nanoseconds since 1970 in UTC, up to 126 years from then; nil if the text is not such a time.
     package func nanoseconds(_ text: some Collection<UInt8>) -> Int64? {
         guard let time = any(text), time.magnitude <= Self.furthest.magnitude else { return nil }
         return time

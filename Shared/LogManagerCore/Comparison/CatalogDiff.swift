@@ -1,24 +1,23 @@
 package import Messages
 
-/// What has to be done so that the catalog has what the disk has: for the files of a log in a session, or for a part of
-/// them that stand one after another.
+/// The changes that make the catalog match the disk, for the files of one log in a session or a consecutive part of them.
 ///
-/// Also gives each file the time at which it was finished: its own, but later than that of the file before it.
+/// Each file also gets the time at which it was finished: its own, but later than that of the file before it.
 package struct CatalogDiff: Sendable {
-    /// Files that the catalog does not have.
+    /// Files that are only on the disk.
     package private(set) var added: [ScannedFile] = []
-    /// Files that the catalog has, and as it should have them.
+    /// Files in the catalog that need an update, with their new state.
     package private(set) var updated: [(old: CatalogFile, new: CatalogFile)] = []
-    /// Those of the updated ones that have other bytes than before.
+    /// Those updated files whose bytes changed.
     package private(set) var changed: [CatalogFile] = []
     /// Files that are only in the catalog.
     package private(set) var gone: [CatalogFile] = []
-    /// When the last file was finished; if there is none, when the one before the span was.
+    /// When the last file was finished; without files, when the one before the span was.
     package private(set) var last: WallTime?
 
     /// - Parameters:
-    ///   - known: what the catalog has, in order.
-    ///   - found: what the disk has, in order.
+    ///   - known: the files in the catalog, in order.
+    ///   - found: the files on the disk, in order.
     ///   - last: when the file before them was finished.
     package init(known: [CatalogFile], found: [ScannedFile], after last: WallTime?) {
         self.last = last
@@ -41,7 +40,7 @@ package struct CatalogDiff: Sendable {
         gone += known
     }
 
-    /// Whether the catalog has it all.
+    /// Whether catalog and disk agree.
     package var isEmpty: Bool { added.isEmpty && updated.isEmpty && gone.isEmpty }
 
     private mutating func compare(_ known: CatalogFile, with file: ScannedFile) {

@@ -1,20 +1,19 @@
 package import Messages
 package import Recording
 
-/// A finished log file, as the catalog has it.
+/// A finished stream file as recorded in the catalog.
 package struct CatalogFile: Hashable, Sendable {
-    /// Its number in the catalog. Never given twice.
+    /// The file's number in the catalog; never reused.
     package let id: Int64
     package let session: SessionIdentifier
     package let name: FinishedName
     package var identity: FileIdentity
-    /// When it was finished; later than the files of its log and session before it.
+    /// When the file was finished; later than all earlier files of its log and session.
     package var finished: WallTime
-    /// SHA-256 of its bytes in hexadecimal, if it is known.
+    /// SHA-256 of the file in hexadecimal; nil if unknown.
     package var sha256: String?
-    /// When it was marked as uploaded.
+    /// When the file was marked as uploaded; nil if it is not.
     package var uploaded: WallTime?
-    /// The receipt of the upload.
     package var receipt: JSONValue?
 
     package init(
@@ -34,13 +33,12 @@ package struct CatalogFile: Hashable, Sendable {
     package var log: LogName { name.log }
     package var bytes: Int { identity.bytes }
 
-    /// Where it is under the data directory.
+    /// Relative to the data directory.
     package var place: LogFilePath { LogFilePath(session: session, name: name) }
 
-    /// That as text.
     package var path: String { place.description }
 
-    /// As replies have it.
+    /// The file as it appears in replies.
     package var entry: LogFileEntry {
         LogFileEntry(
             name: log.text, session: session.text, path: path, bytes: bytes, finished: finished,

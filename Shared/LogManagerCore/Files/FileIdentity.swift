@@ -1,13 +1,10 @@
-/// Which file it is, and whether it was changed: another file of the same name differs in it, and so does one that
-/// somebody wrote to.
+/// Identifies a file and its state: it differs for another file of the same name, and after somebody wrote to the file.
 package struct FileIdentity: Hashable, Sendable {
-    /// The file system.
+    /// The file system's device number.
     package var device: UInt64
-    /// The file's number there.
     package var inode: UInt64
-    /// Its size.
     package var bytes: Int
-    /// When it was written to last, in nanoseconds since 1970.
+    /// When the file was last written to, in nanoseconds since 1970.
     package var modified: Int64
 
     package init(device: UInt64, inode: UInt64, bytes: Int, modified: Int64) {
@@ -17,8 +14,8 @@ package struct FileIdentity: Hashable, Sendable {
         self.modified = modified
     }
 
-    /// Whether it has the bytes of the other one, as far as can be told without reading them: a copy that keeps sizes
-    /// and times (`cp -a`, `rsync -a`, a backup that was restored) has, and so has a disk that got another number.
+    /// Whether both files have the same content, judged without reading them. True for a copy that keeps sizes and times (`cp
+    /// -a`, `rsync -a`, a restored backup), and if the disk got another device number.
     package func hasSameContent(as other: FileIdentity) -> Bool {
         bytes == other.bytes && modified == other.modified
     }

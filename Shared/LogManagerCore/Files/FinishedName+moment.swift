@@ -3,17 +3,16 @@ package import Messages
 package import Recording
 
 extension FinishedName {
-    /// When the file was finished: the moment of its last change, as far as it lies within the second of the stamp.
+    /// When the file was finished: its modification time, clamped to the second of the stamp.
     ///
-    /// Outside of it somebody touched or copied the file, or the clock was set back and the stamp stood still: the
-    /// second's end that is nearer counts. A stamp that is not a date is the earliest: the log's next files come after it.
+    /// A time outside of that second means that somebody touched or copied the file, or that the clock was set back and the stamp
+    /// stood still. A stamp that is not a date gives 1970, so that the log's next files come after it.
     package func moment(modified: Int64) -> WallTime {
         guard let second = stampSecond else { return WallTime(nanosecondsSince1970: 0) }
         return WallTime(nanosecondsSince1970: min(max(modified, second), second + 999_999_999))
     }
 
-    /// The beginning of the stamp's second, in nanoseconds since 1970; nil if that is not in the years that
-    /// `WallTime` holds.
+    /// The beginning of the stamp's second, in nanoseconds since 1970; nil if the year is outside of those that `WallTime` holds.
     package var stampSecond: Int64? {
         let number = stampNumber
         var date = tm()
@@ -24,7 +23,7 @@ extension FinishedName {
         date.tm_min = Int32(number / 100 % 100)
         date.tm_sec = Int32(number % 100)
         let (nanoseconds, overflow) = Int64(timegm(&date)).multipliedReportingOverflow(by: 1_000_000_000)
-        // Room for the second itself, and for counting on.
+        // Leaves room for the second itself, and for later times counted up from it.
         return overflow || nanoseconds > .max - 1_000_000_000_000 ? nil : nanoseconds
     }
 }

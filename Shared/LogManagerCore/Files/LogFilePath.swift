@@ -1,20 +1,19 @@
 package import Recording
 
-/// Where a finished log file is, as people and programs write it: `recordings/<session>/<file>`, under the data directory.
+/// The path of a finished stream file under the data directory: `recordings/<session>/<file>`.
 ///
-/// Nothing else is one: no absolute path, no `.` or `..`, no empty part, no file that has not the name of a finished one.
+/// Everything else is refused: absolute paths, `.` and `..`, empty parts, and names that are not those of finished files.
 package struct LogFilePath: Hashable, Sendable, CustomStringConvertible {
     package let session: SessionIdentifier
     package let name: FinishedName
 
-    /// The path of a session's file.
     package init(session: SessionIdentifier, name: FinishedName) {
         self.session = session
         self.name = name
     }
 
-    /// Reads a path.
-    /// - Throws: `Refusal`, with what is wrong with it.
+    /// Parses a path.
+    /// - Throws: `Refusal`, with what is wrong with the path.
     package init(_ text: String) throws(Refusal) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { Array($0) }
         if parts.first?.isEmpty ?? true {
@@ -34,6 +33,6 @@ package struct LogFilePath: Hashable, Sendable, CustomStringConvertible {
 
     private static let form = "\(SessionDirectory.recordingsName)/<session>/<file>, as logs.list has it"
 
-    /// The path, as it was read.
+    /// The path as text, in the form that `init(_:)` parses.
     package var description: String { "\(SessionDirectory.recordingsName)/\(session)/\(name)" }
 }

@@ -1,7 +1,7 @@
 package import Recording
 
 extension LogFormat {
-    /// The format in the catalog. These stay as they are.
+    /// The number that stands for the format in the catalog. These numbers never change.
     package var number: Int {
         switch self {
         case .json: 0
@@ -11,7 +11,7 @@ extension LogFormat {
         }
     }
 
-    /// The format of a number in the catalog.
+    /// The format with a number from the catalog; nil if the number is unknown.
     package init?(number: Int) {
         guard let format = Self.known.first(where: { $0.number == number }) else { return nil }
         self = format

@@ -1,10 +1,10 @@
 package import Recording
 
 extension LogName {
-    /// Whether it is the same, byte by byte: names of files that only look the same are two.
+    /// Whether both names have the same bytes: file names that only look the same (Unicode equivalence) are different files.
     package func isSame(as other: LogName) -> Bool { text.utf8.elementsEqual(other.text.utf8) }
 
-    /// Whether it stands before another one, byte by byte.
+    /// Whether this name sorts before another, byte by byte.
     package func isBefore(_ other: LogName) -> Bool {
         text.utf8.lexicographicallyPrecedes(other.text.utf8)
     }

@@ -1,10 +1,10 @@
-/// How much finished files are.
+/// Number and bytes of finished files.
 package struct LogUsage: Hashable, Sendable {
     package var files = 0
     package var bytes = 0
-    /// How many of them are not marked as uploaded.
+    /// How many of the files are not marked as uploaded.
     package var pendingFiles = 0
-    /// The bytes of those.
+    /// Bytes of the files that are not marked as uploaded.
     package var pendingBytes = 0
 
     package init(files: Int = 0, bytes: Int = 0, pendingFiles: Int = 0, pendingBytes: Int = 0) {
@@ -14,7 +14,7 @@ package struct LogUsage: Hashable, Sendable {
         self.pendingBytes = pendingBytes
     }
 
-    /// Counts a file, or with -1 counts it no more.
+    /// Adds a file to the counts, or with -1 subtracts it.
     package mutating func count(_ file: CatalogFile, _ sign: Int = 1) {
         files += sign
         bytes += sign * file.bytes
@@ -23,7 +23,6 @@ package struct LogUsage: Hashable, Sendable {
         pendingBytes += sign * file.bytes
     }
 
-    /// Adds up.
     package static func += (total: inout LogUsage, part: LogUsage) {
         total.files += part.files
         total.bytes += part.bytes

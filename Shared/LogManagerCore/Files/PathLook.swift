@@ -1,8 +1,8 @@
-/// What a path leads to on the disk.
+/// The result of looking up a path on the disk.
 package struct PathLook: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         case found(FileIdentity)
-        /// Why it is not to be touched, or that there is nothing: a sentence without the path.
+        /// Why the file must not be touched, or that there is none: a sentence without the path.
         case refused(String)
     }
 

@@ -1,16 +1,16 @@
 package import Messages
 package import Recording
 
-/// A file with the name of a finished one, as it is on the disk.
+/// A file on the disk with the name of a finished one.
 package struct ScannedFile: Hashable, Sendable {
     package var session: SessionIdentifier
     package var name: FinishedName
     package var identity: FileIdentity
-    /// When it was finished, by its own name and time alone.
+    /// When the file was finished, according to its name and modification time alone.
     package var finished: WallTime
-    /// SHA-256 of its bytes in hexadecimal, if the recorder gave it for a file of this size.
+    /// SHA-256 of the file in hexadecimal, if the recorder reported it for a file of this size.
     package var sha256: String?
-    /// Whether it is known to be finished. Otherwise the recorder may still be at it: it is not catalogued yet.
+    /// Whether the file is known to be finished. If not, the recorder may still write to it, and it is not catalogued yet.
     package var isFinished: Bool
 
     package init(
@@ -27,9 +27,8 @@ package struct ScannedFile: Hashable, Sendable {
 
     package var log: LogName { name.log }
 
-    /// Where it is under the data directory.
+    /// Relative to the data directory.
     package var place: LogFilePath { LogFilePath(session: session, name: name) }
 
-    /// That as text.
     package var path: String { place.description }
 }

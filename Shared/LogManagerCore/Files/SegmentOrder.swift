@@ -1,10 +1,10 @@
 package import Recording
 
-/// Where a file stands among those of its log in a session: stamp, then count, as numbers.
+/// Orders the files of one log in a session: by stamp, then by count, both as numbers.
 package struct SegmentOrder: Hashable, Sendable, Comparable {
     package var stamp: Int64
     package var count: Int
-    /// Tells files apart that differ in nothing else.
+    /// Distinguishes files that differ in nothing else.
     package var format: Int
 
     package init(_ name: FinishedName) {

@@ -1,6 +1,6 @@
 package import Messages
 
-/// An entry of the ledger: a removal that was begun.
+/// A ledger entry: a removal that was begun.
 package struct InterruptedRemoval: Hashable, Sendable {
     package let file: CatalogFile
     package let reason: RemovalReason

@@ -1,24 +1,24 @@
 import Messages
 import Recording
 
-/// Files that are removed together, and how far that is.
+/// Files that are removed together, and the progress of their removal.
 ///
-/// Ledger, list of removed files, unlink, sync of the directories, ledger: an end at any of these steps leaves a state that
+/// The steps are: ledger, list of removed files, unlink, sync of the directories, ledger. If the program ends at any of them, its
+/// next start completes the removal.
 /// the next start completes.
 struct RemovalPiece {
     let reason: RemovalReason
     let date: WallTime
-    /// The files that are in the ledger.
     let files: [CatalogFile]
-    /// The step under way; nil if all are done, or none has to be done any more.
+    /// The step under way; nil if none is left.
     private(set) var step: RemovalStep? = .check
-    /// The files that the step is for.
+    /// The files that the step applies to.
     private(set) var stepFiles: [CatalogFile]
-    /// Why files stay, by their number.
+    /// Why files stay, by the files' numbers.
     private(set) var refusals: [Int64: String] = [:]
-    /// Why it is not certain that files are gone, by their number. They stay in the ledger.
+    /// Why it is uncertain that files are gone, by the files' numbers. These files stay in the ledger.
     private(set) var unfinished: [Int64: String] = [:]
-    /// Files that are still to be added to their sessions' lists.
+    /// Files still to be added to their sessions' lists.
     private var unlisted: Set<Int64>
     private var isUnlinked = false
 
@@ -31,13 +31,12 @@ struct RemovalPiece {
         if files.isEmpty { step = nil }
     }
 
-    /// The files that are gone for certain.
+    /// The files that are certainly gone.
     var removed: [CatalogFile] { files.filter { refusals[$0.id] == nil && unfinished[$0.id] == nil } }
 
-    /// The files that stay.
     var refused: [CatalogFile] { files.filter { refusals[$0.id] != nil } }
 
-    /// Takes the result of the step under way, and goes to the next.
+    /// Takes the result of the current step and moves on to the next.
     mutating func take(_ failures: [Int64: RemovalFailure]) {
         guard let done = step else { return }
         for file in stepFiles {
@@ -50,7 +49,7 @@ struct RemovalPiece {
                 } else if isUnlinked {
                     unfinished[file.id] = failure.map { "its removal could not be completed: \($0.reason)" }
                 } else if failure?.isDiskFull == false {
-                    // A full disk must not keep files from being removed; there is room for the list afterwards.
+                    // A full disk must not prevent removals; there is space for the list afterwards.
                     refusals[file.id] = failure?.reason
                 }
             case .sync: unfinished[file.id] = failure.map { "its removal could not be completed: \($0.reason)" }

@@ -1,21 +1,20 @@
-/// Which files go so that a number of bytes is freed: those offered, in their order, until it is enough.
+/// Chooses the files to remove: in the order offered, until a number of bytes is freed.
 package struct RemovalPlan: Hashable, Sendable {
-    /// Bytes that are still to be freed; negative if more was freed.
+    /// Bytes still to be freed; negative if more was freed.
     package private(set) var bytesLeft: Int
-    /// A file frees a multiple of so many bytes.
+    /// Bytes freed by a file are rounded up to a multiple of this.
     private let unit: Int
 
-    /// Nothing was freed yet.
-    /// - Parameter unit: the size of the disk's blocks, if space on the disk counts; 1 if sizes count.
+    /// - Parameter unit: the disk's block size if space on the disk counts, 1 if file sizes count.
     package init(freeing bytes: Int, unit: Int = 1) {
         bytesLeft = bytes
         self.unit = unit
     }
 
-    /// Whether nothing more has to go.
     package var isEnough: Bool { bytesLeft <= 0 }
 
-    /// How many of the files offered go; they count as freed.
+    /// Takes files off the front of those offered, and counts them as freed.
+    /// - Returns: how many were taken.
     package mutating func take(from sizes: some Sequence<Int>) -> Int {
         var count = 0
         for size in sizes {
@@ -26,7 +25,7 @@ package struct RemovalPlan: Hashable, Sendable {
         return count
     }
 
-    /// Notes that a file which was taken could not be removed after all.
+    /// Notes that a file which was taken could not be removed.
     package mutating func putBack(_ bytes: Int) {
         bytesLeft += freed(by: bytes)
     }

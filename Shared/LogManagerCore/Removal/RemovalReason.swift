@@ -1,10 +1,9 @@
-/// Why a file was removed: a word in events, in the log and in the session's list of removed files.
+/// Why a file was removed: a word used in events, in the program's log and in the session's list of removed files.
 package enum RemovalReason: String, CaseIterable, Codable, Sendable {
-    /// Somebody asked for it, after its upload.
+    /// A request, after the file's upload.
     case removeUploaded
-    /// Somebody asked for room.
+    /// A request to free space.
     case removeOldAndUploaded
-    /// Its log was removed.
     case logRemoved = "logs.remove"
     /// The policy that the user set.
     case whenFull

@@ -1,20 +1,19 @@
 package import Messages
 
-/// One step of the removal of files that are in the ledger. Each step may be repeated.
+/// A step in the removal of files that are in the ledger. Each step can be repeated.
 package enum RemovalStep: Hashable, Sendable {
-    /// Compare the files with what was cataloged. A file that is not there passes.
+    /// Compare the files with the catalog. A file that does not exist passes.
     case check
-    /// Add the files to their sessions' lists of removed files, and make these durable.
+    /// Add the files to their sessions' lists of removed files, and make the lists durable.
     case list(RemovalReason, WallTime)
-    /// Unlink the files that are still what was cataloged.
+    /// Unlink the files that still match the catalog.
     case unlink
     /// Make the sessions' directories durable.
     case sync
 }
 
-/// Why a step was not done for a file.
 package struct RemovalFailure: Hashable, Sendable {
-    /// A sentence that begins with the file's path, without it.
+    /// The rest of a sentence that begins with the file's path.
     package let reason: String
     package let isDiskFull: Bool
 

@@ -1,13 +1,12 @@
-/// What is removed by itself when a threshold of all files, or of free space, is crossed.
+/// What is removed automatically when the threshold of all files, or of free space, is crossed.
 package enum RetentionPolicy: String, CaseIterable, Sendable {
-    /// Nothing.
     case nothing
     /// Uploaded files, oldest first.
     case uploadedOnly = "uploaded-only"
     /// Uploaded files, oldest first, then the oldest of the others.
     case oldest
 
-    /// Whose turn it is, in this order.
+    /// Which files are removed, in this order: true for uploaded ones, false for the others.
     package var isUploaded: [Bool] {
         switch self {
         case .nothing: []

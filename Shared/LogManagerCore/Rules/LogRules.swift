@@ -1,10 +1,10 @@
 package import Messages
 package import Recording
 
-/// How logs are to be written: of single logs, and of all whose name has a pattern.
+/// How logs are written: one rule each for single logs, and for all logs whose name matches a pattern.
 package struct LogRules: Hashable, Sendable {
     private var logs: [String: LogConfiguration] = [:]
-    /// The most exact first: more literal bytes, then by name.
+    /// The most specific first: more literal bytes, then by name.
     private var patterns: [Rule] = []
 
     private struct Rule: Hashable, Sendable {
@@ -14,18 +14,18 @@ package struct LogRules: Hashable, Sendable {
 
     package init() {}
 
-    /// The logs that have a rule of their own, in alphabetical order.
+    /// The logs with a rule of their own, in alphabetical order.
     package var logNames: [String] { logs.keys.sorted() }
     /// The patterns, in alphabetical order.
     package var patternNames: [String] { patterns.map(\.pattern.text).sorted() }
 
-    /// The rule of a log or of a pattern itself.
+    /// The rule of exactly this log or pattern.
     package subscript(pattern: LogPattern) -> LogConfiguration? {
         if pattern.log != nil { return logs[pattern.text] }
         return patterns.first { $0.pattern == pattern }?.configuration
     }
 
-    /// How a log is to be written: by its own rule, or by that of the most exact pattern; nil if there is none.
+    /// The configuration of a log: from its own rule, else from the most specific matching pattern; nil if no rule matches.
     package func configuration(of log: LogName) -> LogConfiguration? {
         if let own = logs[log.text] { return own }
         guard var configuration = patterns.first(where: { $0.pattern.matches(log) })?.configuration else { return nil }

@@ -1,19 +1,18 @@
 package import Messages
 
-/// One threshold: fires once when a value goes beyond it, and again only after the value was back.
+/// A threshold fires once when its value crosses the limit, and again only after the value was back.
 ///
-/// Strictly beyond, as ResearchKit's ORKDataLoggerManager has it: a value equal to the limit is back. A limit of 0 is off.
+/// Strictly beyond, as in ResearchKit's ORKDataLoggerManager: a value equal to the limit is back. A limit of 0 is off.
 package struct Threshold: Codable, Hashable, Sendable {
-    /// What is compared.
     package enum Kind: String, CaseIterable, Codable, Sendable {
-        /// Bytes of the finished files that are not uploaded: too many.
+        /// Bytes of finished files that are not uploaded; crossed when too many.
         case pendingUploadBytes
-        /// Bytes of all finished files: too many.
+        /// Bytes of all finished files; crossed when too many.
         case totalBytes
-        /// Bytes free on the disk: too few.
+        /// Bytes free on the disk; crossed when too few.
         case minimumFreeBytes
 
-        /// The limit that thresholds give it.
+        /// Where `LogThresholds` keeps this threshold's limit.
         package var limit: WritableKeyPath<LogThresholds, Int> {
             switch self {
             case .pendingUploadBytes: \.pendingUploadBytes
@@ -24,10 +23,9 @@ package struct Threshold: Codable, Hashable, Sendable {
     }
 
     package let kind: Kind
-    /// Whether the value was beyond the limit when it was compared last.
+    /// Whether the value was beyond the limit at the last comparison.
     package private(set) var isCrossed: Bool
 
-    /// A threshold as it stands.
     package init(_ kind: Kind, isCrossed: Bool = false) {
         self.kind = kind
         self.isCrossed = isCrossed
@@ -39,8 +37,8 @@ package struct Threshold: Codable, Hashable, Sendable {
         return kind == .minimumFreeBytes ? value < limit : value > limit
     }
 
-    /// Compares.
-    /// - Returns: whether the value has just gone beyond the limit.
+    /// Compares a value with the limit.
+    /// - Returns: whether the value has just crossed the limit.
     package mutating func evaluate(_ value: Int, limit: Int) -> Bool {
         let isBeyond = isBeyond(value, limit: limit)
         defer { isCrossed = isBeyond }

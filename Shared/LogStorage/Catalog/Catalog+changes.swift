@@ -3,8 +3,8 @@ package import LogManagerCore
 import Recording
 
 extension Catalog {
-    /// Carries out a change: when this returns, all of it is durable. After an error nothing of it is there.
-    /// - Returns: the files that were changed, as they are then.
+    /// Carries out a change, which is durable when this returns. After an error, nothing has changed.
+    /// - Returns: the changed files in their new state.
     package func apply(_ change: CatalogChange) throws(RecordingError) -> [CatalogFile] {
         switch change {
         case .add(let file): try add(file)

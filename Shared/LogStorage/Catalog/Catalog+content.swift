@@ -5,7 +5,7 @@ import Recording
 import Storage
 
 extension Catalog {
-    /// What is kept in memory, as the database has it.
+    /// The parts of the database that are kept in memory.
     struct Content {
         let names: CatalogNames
         var usage = CatalogUsage()

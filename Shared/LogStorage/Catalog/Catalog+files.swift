@@ -4,7 +4,7 @@ package import LogManagerCore
 package import Messages
 package import Recording
 
-/// What is there.
+/// Queries.
 extension Catalog {
     /// The file at a path; `nil` if there is none, or if it is being removed.
     package func file(at path: String) throws(RecordingError) -> CatalogFile? {
@@ -27,13 +27,13 @@ extension Catalog {
         }
     }
 
-    /// Files in the order in which they were finished, by path if that was at the same time.
+    /// Files in the order in which they were finished; those of the same time by path.
     /// - Parameters:
-    ///   - log: of this log, or of all.
-    ///   - isPending: those that are not marked as uploaded, or those that are, or both.
-    ///   - after: those after the file at this path. Where that is gone, those of its name's second and later: none is
-    ///     left out, and a few may come again.
-    ///   - limit: at most so many.
+    ///   - log: `nil` for all logs.
+    ///   - isPending: true for files not marked as uploaded, false for marked ones, `nil` for both.
+    ///   - after: lists the files after the one at this path. If that is gone, those from its name's second on: none is left out,
+    ///     and some may be repeated.
+    ///   - limit: the maximum number of files.
     /// - Throws: `invalidParameter` if `after` is not the path of a log file.
     package func files(
         of log: LogName? = nil, isPending: Bool? = nil, after: String? = nil, limit: Int
@@ -47,7 +47,7 @@ extension Catalog {
         let start = try after.map { path throws(RecordingError) in try self.start(after: path) }
         return try read { database in
             var found: [CatalogFile] = []
-            // Files of one moment are sorted by path; in the database they are in no order.
+            // Files of the same time are sorted by path here; the database does not order them.
             var group: [CatalogFile] = []
             func closeGroup() {
                 group.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
@@ -75,7 +75,7 @@ extension Catalog {
         }
     }
 
-    /// How much each log has, by name.
+    /// The usage of each log, by name.
     package func usagePerLog() throws(RecordingError) -> [LogsUsage.Log] {
         var logs: [LogsUsage.Log] = []
         for (log, usage) in usage.logs.sorted(by: { $0.key < $1.key }) {
@@ -97,16 +97,16 @@ extension Catalog {
         }
     }
 
-    /// Sessions of which something is known, by name.
+    /// The known sessions, by name.
     package var sessions: [SessionIdentifier] { names.sessions.keys.sorted() }
 
-    /// Sessions that were not over when they were looked at last, by name.
+    /// Sessions that were not over at the last look, by name.
     package var openSessions: [SessionIdentifier] { names.sessions.filter { !$0.value.isOver }.keys.sorted() }
 
-    /// Whether a session is known, and was not over when it was looked at last.
+    /// Whether a session is known and was not over at the last look.
     package func isOpen(_ session: SessionIdentifier) -> Bool { names.sessions[session]?.isOver == false }
 
-    /// Where a listing begins: from a moment on, and with a path after that one of the files of just that moment.
+    /// Where a listing begins: at a time, and if `path` is set, after that path among the files of exactly this time.
     private func start(after path: String) throws(RecordingError) -> (time: WallTime, path: String?) {
         if let file = try file(at: path) { return (file.finished, file.path) }
         do {
@@ -119,7 +119,7 @@ extension Catalog {
         }
     }
 
-    /// The query for files from a moment on; its index is named, so that it never reads all files.
+    /// The query for files from a time on. It names its index, so that it never reads all files.
     private static func listing(isOfLog: Bool, isPending: Bool?) -> String {
         let log = isOfLog ? "Log" : ""
         let (index, condition) =

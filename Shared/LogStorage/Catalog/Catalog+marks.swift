@@ -5,10 +5,10 @@ import LogManagerCore
 import Messages
 import Recording
 
-/// What was uploaded.
+/// Marks files as uploaded.
 extension Catalog {
-    /// Marks files as uploaded; those that are marked get the new date and receipt.
-    /// - Returns: the files as they are then. Those that are not in the catalog any more are left out.
+    /// Marks files as uploaded. Files marked before get the new date and receipt.
+    /// - Returns: the files in their new state, without those that are no longer in the catalog.
     @discardableResult
     func mark(_ files: [CatalogFile], receipt: JSONValue?, date: WallTime) throws(RecordingError) -> [CatalogFile] {
         var receiptID: Int64?
@@ -22,8 +22,8 @@ extension Catalog {
         }
     }
 
-    /// Takes marks back, with their receipts.
-    /// - Returns: the files as they are then. Those that are not in the catalog any more are left out.
+    /// Removes marks and their receipts.
+    /// - Returns: the files in their new state, without those that are no longer in the catalog.
     @discardableResult
     func unmark(_ files: [CatalogFile]) throws(RecordingError) -> [CatalogFile] {
         try changeMarks(of: files) { _ in (nil, nil, nil) }
@@ -60,7 +60,7 @@ extension Catalog {
         return all
     }
 
-    /// Files as the catalog has them now, each once.
+    /// The files as the catalog has them now, each once.
     func current(_ files: some Sequence<CatalogFile>, _ database: Database) throws -> [CatalogFile] {
         let statement = try database.cachedStatement(sql: "SELECT \(CatalogSchema.columns) FROM file WHERE id = ?")
         var reader = CatalogFileReader(names: names)
@@ -73,13 +73,12 @@ extension Catalog {
         }
     }
 
-    /// The number of a file's receipt.
     func receiptID(of file: CatalogFile, in table: String, _ database: Database) throws -> Int64? {
         try Int64.fetchOne(
             try database.cachedStatement(sql: "SELECT receipt FROM \(table) WHERE id = ?"), arguments: [file.id])
     }
 
-    /// Forgets receipts that no file has any more.
+    /// Deletes those of the receipts that no file refers to any more.
     func dropUnused(_ receipts: Set<Int64>, _ database: Database) throws {
         if receipts.isEmpty { return }
         let statement = try database.cachedStatement(

@@ -5,15 +5,15 @@ import LogManagerCore
 import Messages
 import Recording
 
-/// What the disk has.
+/// Updates the catalog from the disk.
 extension Catalog {
-    /// Adds a file that is known to be finished, or notes how it is now, and its hash if that was not known; a file that
-    /// is being removed is left alone.
+    /// Adds a file that is known to be finished, or updates its entry, and its hash if that was unknown. A file that is being
+    /// removed is left alone.
     @discardableResult
     func add(_ file: ScannedFile) throws(RecordingError) -> CatalogChanges {
         guard !removing.contains(file.place) else { return CatalogChanges() }
         let order = SegmentOrder(file.name)
-        // With the ones after it: each is later than the one before.
+        // Includes the files after this one, because each must be later than the one before.
         let (last, known) = try span(
             of: file.log, in: file.session, from: .including(order), limit: .max)
         if let old = known.first, SegmentOrder(old.name) == order, old.identity == file.identity {
@@ -31,14 +31,13 @@ extension Catalog {
 
     /// Where a span of files begins.
     enum SpanStart {
-        /// With the first file.
         case first
         case including(SegmentOrder)
         case after(SegmentOrder)
     }
 
     /// Files of a log in a session, in order.
-    /// - Returns: them, and when the file before them was finished.
+    /// - Returns: the files, and when the file before them was finished.
     func span(
         of log: LogName, in session: SessionIdentifier, from start: SpanStart, limit: Int
     ) throws(RecordingError) -> (last: WallTime?, files: [CatalogFile]) {
@@ -77,7 +76,7 @@ extension Catalog {
         }
     }
 
-    /// The logs of which a session has files, by name.
+    /// The logs that have files in a session, by name.
     func logs(of session: SessionIdentifier) throws(RecordingError) -> [LogName] {
         guard let id = names.sessions[session]?.id else { return [] }
         return try read { database in
@@ -94,8 +93,8 @@ extension Catalog {
         }
     }
 
-    /// Makes the catalog have what the disk has, in one transaction.
-    /// - Parameter isOver: whether the session is over, if that is known.
+    /// Applies differences to the catalog in one transaction.
+    /// - Parameter isOver: whether the session is over; nil if unknown.
     func apply(
         _ differences: [CatalogDiff], to session: SessionIdentifier, isOver: Bool?
     ) throws(RecordingError) -> CatalogChanges {
@@ -135,8 +134,8 @@ extension Catalog {
         return changes
     }
 
-    /// Forgets a session whose directory is gone, unless there are files of it, with the names of logs that no session has any
-    /// more: both can be people's.
+    /// Forgets a session whose directory is gone, unless it still has files, and the names of logs that no session has any more:
+    /// both names may be personal data.
     func forget(_ session: SessionIdentifier) throws(RecordingError) {
         guard let id = names.sessions[session]?.id else { return }
         let (isForgotten, logs) = try write { database in
@@ -205,14 +204,14 @@ extension Catalog {
 }
 
 extension ScannedFile {
-    /// A file that is as the catalog has it.
+    /// A file in the state that the catalog has.
     fileprivate init(_ file: CatalogFile) {
         self.init(
             session: file.session, name: file.name, identity: file.identity, finished: file.finished,
             sha256: file.sha256, isFinished: true)
     }
 
-    /// The hash, as the catalog keeps it; `nil` if there is none.
+    /// The hash in the catalog's form; `nil` if there is none.
     fileprivate var hashBytes: Data? {
         sha256?.hexBytes.flatMap { $0.count == 32 ? Data($0) : nil }
     }

@@ -5,13 +5,13 @@ import Messages
 import Recording
 import Storage
 
-/// The ledger of removals: a file is entered before it is unlinked, and leaves the ledger once that would survive a power
-/// cut. The next start completes what is in it.
+/// The ledger of removals: a file is entered before it is unlinked, and leaves the ledger once its removal would survive a power
+/// failure. The next start completes the entries that are left.
 extension Catalog {
-    /// Enters files into the ledger. From now on they count no more, and are in no list.
+    /// Enters files into the ledger. They no longer count, and appear in no list.
     ///
-    /// Those that are not in the catalog any more are passed over.
-    /// - Returns: the files that are to be removed now, as the catalog had them.
+    /// Files that are no longer in the catalog are skipped.
+    /// - Returns: the files to be removed now, as they were in the catalog.
     @discardableResult
     func beginRemoval(
         of files: [CatalogFile], reason: RemovalReason, date: WallTime
@@ -39,7 +39,6 @@ extension Catalog {
         return all
     }
 
-    /// Forgets files that were removed.
     func endRemoval(of files: some Sequence<CatalogFile>) throws(RecordingError) {
         for batch in Array(files).batches(of: Self.batchSize) {
             try write { database in
@@ -57,8 +56,8 @@ extension Catalog {
         }
     }
 
-    /// Takes files back that could not be removed: they are as they were before, marks too. Whether the disk still has
-    /// them is for the next look at it.
+    /// Takes files that could not be removed out of the ledger, with the marks they had before. The next look at the disk finds
+    /// out whether they still exist.
     func takeBack(_ files: some Sequence<CatalogFile>) throws(RecordingError) {
         for batch in Array(files).batches(of: Self.batchSize) {
             let back = try write { database in
@@ -79,7 +78,7 @@ extension Catalog {
         }
     }
 
-    /// What is in the ledger: removals that were interrupted.
+    /// The entries of the ledger: removals that were interrupted.
     package func interruptedRemovals() throws(RecordingError) -> [InterruptedRemoval] {
         try read { database in
             let rows = try Row.fetchCursor(

@@ -6,34 +6,34 @@ import Recording
 import Storage
 package import SystemPackage
 
-/// Every finished log file: what is known of it, whether it was uploaded, and whether it is about to be removed. Also how
-/// logs are to be written, and the thresholds. An SQLite database, `<data>/catalog/catalog.sqlite`.
+/// Every finished stream file: its properties, its upload mark, and whether it is being removed. Also the rules for writing logs,
+/// and the thresholds. An SQLite database, `<data>/catalog/catalog.sqlite`.
 ///
-/// What a method changed is durable when it returns (write-ahead log, each commit synced), and after an error nothing of
-/// the failed transaction is there. A transaction has at most `batchSize` files, so a call with more of them may have
-/// been done in part. How much there is in all is kept in memory.
+/// A change is durable when its method returns (write-ahead log, each commit synced); after an error, the failed transaction has
+/// no effect. A transaction changes at most `batchSize` files, so a call with more files may be partly done. Totals are kept in
+/// memory.
 ///
-/// Not Sendable: one thread uses it, and waits for the disk there. Errors are `RecordingError`.
+/// Not Sendable: one thread uses the catalog, and waits for the disk there. Errors are `RecordingError`.
 package final class Catalog: CatalogReader {
-    /// How many files a transaction changes at most.
+    /// The maximum number of files in a transaction.
     static let batchSize = 1000
 
     private let database: DatabaseFile
-    /// Whether the database's write-ahead log may still have names of sessions that were forgotten.
+    /// Whether the database's write-ahead log may still contain names of forgotten sessions.
     private var isLogStale = false
     var names: CatalogNames
-    /// How much there is. Files that are being removed do not count.
+    /// Without files that are being removed.
     package private(set) var usage: CatalogUsage
     package private(set) var rules: LogRules
-    /// The limits, 0 for none.
+    /// The limits; 0 means none.
     package private(set) var thresholds: LogThresholds
-    /// The thresholds as they stood when they were compared last.
+    /// The state of each threshold at the last comparison.
     package private(set) var crossings: [Threshold]
-    /// Files that are being removed: they may still be there, and are not found anew.
+    /// Files that are being removed: they may still exist, and must not be added again.
     private(set) var removing: Set<LogFilePath>
 
-    /// Opens the catalog of a data directory, which is made if it is not there.
-    /// - Throws: `unreadable` if there is a database that can't be understood. It stays as it is.
+    /// Opens the catalog of a data directory, or creates it.
+    /// - Throws: `unreadable` if the database can't be understood. It is left unchanged.
     package init(in data: FilePath) throws(RecordingError) {
         database = try DatabaseFile(
             Self.path(in: data), migrator: CatalogSchema.migrator, of: "log-manager", whenDamaged: Self.cure)
@@ -52,26 +52,23 @@ package final class Catalog: CatalogReader {
 
     package static let directoryName = "catalog"
 
-    /// Where the catalog of a data directory is.
     static func path(in data: FilePath) -> FilePath {
         data.appending(directoryName).appending("catalog.sqlite")
     }
 
-    /// Looks through the catalog of a data directory without changing it, if there is one. Takes time in proportion to its
-    /// size.
-    /// - Throws: `unreadable` if something is wrong with it.
+    /// Checks the catalog of a data directory, if there is one, without changing it. Takes time in proportion to its size.
+    /// - Throws: `unreadable` if the catalog is damaged.
     package static func check(in data: FilePath) throws(RecordingError) {
         try DatabaseFile.check(path(in: data), whenDamaged: cure)
     }
 
     // MARK: Transactions
 
-    /// Reads from the database.
     func read<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
         try database.read(body)
     }
 
-    /// Changes the database: all of it or, after an error, nothing.
+    /// Changes the database in one transaction. After an error, nothing has changed.
     func write<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
         do throws(RecordingError) {
             let value = try database.write(body)
@@ -83,20 +80,20 @@ package final class Catalog: CatalogReader {
         }
     }
 
-    /// Clears the database's write-ahead log of what was forgotten, as soon as no reader uses the database.
-    /// - Parameter isStale: whether something was forgotten just now.
+    /// Removes forgotten data from the database's write-ahead log, as soon as no reader uses the database.
+    /// - Parameter isStale: whether something was just forgotten.
     func clearLog(isStale: Bool = false) throws(RecordingError) {
         if isStale { isLogStale = true }
         if isLogStale { isLogStale = !(try database.clearLog()) }
     }
 
-    /// Notes what a transaction changed, once it is durable.
+    /// Updates the totals after a transaction is durable.
     func count(added: [CatalogFile] = [], gone: [CatalogFile] = []) {
         for file in gone { usage.count(file, -1) }
         for file in added { usage.count(file) }
     }
 
-    /// Notes files that are being removed, or are not any more.
+    /// Notes that files are being removed, or no longer are.
     func setRemoving(_ isRemoving: Bool, _ files: [CatalogFile]) {
         for file in files {
             if isRemoving { removing.insert(file.place) } else { removing.remove(file.place) }
@@ -105,7 +102,7 @@ package final class Catalog: CatalogReader {
 
     // MARK: Logs
 
-    /// Stores how a log, or those of a pattern, are to be written.
+    /// Stores the rule of a log or a pattern.
     func set(_ configuration: LogConfiguration, for pattern: LogPattern) throws(RecordingError) {
         try write { database in
             try database.execute(
@@ -119,7 +116,7 @@ package final class Catalog: CatalogReader {
         rules.set(configuration, for: pattern)
     }
 
-    /// Forgets how a log, or those of a pattern, are to be written. Files stay.
+    /// Removes the rule of a log or a pattern. Files stay.
     func removeRule(of pattern: LogPattern) throws(RecordingError) {
         try write { try $0.execute(sql: "DELETE FROM rule WHERE name = ?", arguments: [pattern.text]) }
         rules.remove(pattern)
@@ -127,7 +124,6 @@ package final class Catalog: CatalogReader {
 
     // MARK: Thresholds
 
-    /// Changes the thresholds.
     func setThresholds(_ new: LogThresholds) throws(RecordingError) {
         try write { database in
             for kind in Threshold.Kind.allCases {
@@ -141,7 +137,7 @@ package final class Catalog: CatalogReader {
         thresholds = new
     }
 
-    /// Stores how a threshold stands, so that it fires once for a crossing, whatever restarts.
+    /// Stores whether a threshold is crossed, so that it fires once for a crossing even across restarts.
     func setCrossing(_ threshold: Threshold) throws(RecordingError) {
         try write { database in
             try database.execute(

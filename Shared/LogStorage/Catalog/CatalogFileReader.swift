@@ -6,10 +6,10 @@ import Messages
 import Recording
 import Storage
 
-/// Makes files of rows that have the columns of `CatalogSchema.columns`.
+/// Turns rows with the columns of `CatalogSchema.columns` into files.
 struct CatalogFileReader {
     let names: CatalogNames
-    /// The receipt that was read last: many files in a row have the same.
+    /// The last receipt read: many files in a row have the same.
     private var lastReceipt: (id: Int64, value: JSONValue)?
 
     init(names: CatalogNames) { self.names = names }

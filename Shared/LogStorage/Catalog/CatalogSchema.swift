@@ -2,14 +2,14 @@ import GRDB
 
 /// The tables of the catalog.
 ///
-/// Names of sessions and logs are kept once, and the parts of a file's name as numbers: a million files take little room,
-/// and stand in the order in which they were finished.
+/// Session and log names are stored once, and the parts of a file's name as numbers, so that a million files take little space
+/// and sort in the order in which they were finished.
 enum CatalogSchema {
-    /// The columns of a file, in `file` and in `removal`.
+    /// The columns of the tables `file` and `removal`.
     static let columns =
         "id, session, log, stamp, count, format, device, inode, bytes, modified, finished, sha256, uploaded, receipt"
 
-    /// Brings a database to what this program knows.
+    /// Migrates a database to the schema of this program.
     static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
@@ -60,7 +60,7 @@ enum CatalogSchema {
                     CREATE INDEX removalReceipt ON removal (receipt) WHERE receipt IS NOT NULL;
                     """)
         }
-        // Rules are about patterns too, and about logs that have no files.
+        // Rules exist for patterns too, and for logs without files.
         migrator.registerMigration("2") { database in
             try database.execute(
                 sql: """
@@ -78,8 +78,8 @@ enum CatalogSchema {
         return migrator
     }()
 
-    /// `stamp` has the 14 digits as a number, `format` is that of `LogFormat.number`; `modified`, `finished` and
-    /// `uploaded` are nanoseconds since 1970.
+    /// `stamp` holds the 14 digits as a number, `format` is `LogFormat.number`; `modified`, `finished` and `uploaded` are
+    /// nanoseconds since 1970.
     private static let filePart = """
         session INTEGER NOT NULL REFERENCES session,
         log INTEGER NOT NULL REFERENCES log,

@@ -4,27 +4,27 @@ import Messages
 import Recording
 import SystemPackage
 
-/// Makes the catalog have what a session's directory has: files that came, went or changed without an event.
+/// Updates the catalog from a session's directory: files that were added, removed or changed without an event.
 ///
-/// Done in steps of a bounded number of files, between which others may use the catalog: wherever a listing that was made
-/// earlier differs from the catalog, the disk is looked at again, so that what was added or removed since is seen.
+/// Works in steps of a bounded number of files; the catalog can be used between steps. Wherever the earlier listing differs from
+/// the catalog, the disk is read again, so that files added or removed since are noticed.
 package struct Reconciliation {
-    /// How many files a step looks at.
+    /// How many files a step compares.
     package static let stepSize = Catalog.batchSize
 
     private let stepSize: Int
     private let content: DataDirectory.Content
     private let catalog: Catalog
     private let folder: DataDirectory
-    /// The files that were found and are still to be looked at.
+    /// The files of the listing that are still to be compared.
     private var found: ArraySlice<ScannedFile>
-    /// The logs that are still to be looked at, by name.
+    /// The logs that are still to be compared, by name.
     private var logs: ArraySlice<LogName>
-    /// Where the next step begins in the first of them.
+    /// Where the next step begins in the first log.
     private var start = Catalog.SpanStart.first
     private var isDone = false
 
-    /// - Parameter content: what the directory had a moment ago.
+    /// - Parameter content: an earlier listing of the directory.
     package init(
         of content: DataDirectory.Content, in catalog: Catalog, folder: DataDirectory, stepSize: Int = Self.stepSize
     ) throws(RecordingError) {
@@ -40,8 +40,8 @@ package struct Reconciliation {
         logs = (all + added).sorted { $0.isBefore($1) }[...]
     }
 
-    /// Looks at the next files.
-    /// - Returns: what changed; `nil` if all was looked at before.
+    /// Compares the next files.
+    /// - Returns: the differences; `nil` if all files were compared before.
     package mutating func step() throws(RecordingError) -> CatalogChanges? {
         if isDone { return nil }
         let directory = try folder.openIfThere(content.session)
@@ -66,7 +66,7 @@ package struct Reconciliation {
         of log: LogName, in directory: SessionListing?, left: inout Int
     ) throws(RecordingError) -> CatalogDiff {
         let (last, known) = try catalog.span(of: log, in: content.session, from: start, limit: left)
-        // The names in `found` from here on that belong to the log, and lie before the end of what is known.
+        // The files in `found` from here on that belong to the log and lie before the end of the known files.
         let isAllKnown = known.count < left
         let knownEnd = known.last.map { SegmentOrder($0.name) }
         var span = found.prefix(left).prefix { $0.log.isSame(as: log) }
@@ -91,7 +91,7 @@ package struct Reconciliation {
         }
     }
 
-    /// What is there of these files now, in order: looked at again where listing and catalog differ.
+    /// These files as they are on the disk now, in order; read again if listing and catalog differ.
     private func verified(
         _ span: ArraySlice<ScannedFile>, known: ArraySlice<CatalogFile>, in directory: SessionListing?
     ) throws(Errno) -> [ScannedFile] {

@@ -5,12 +5,13 @@ package import Recording
 import SystemPackage
 
 extension DataDirectory {
-    /// Before the name of a session that is being removed. No session can be called so, so no program takes it for one.
+    /// Prefix for the directory of a session that is being removed. No session name can begin with it, so no program reads it.
     private static let retiredPrefix = "~"
 
-    /// Renames the directory with what remains of a session that is over: everything but stream files, of which there must be
-    /// none. `eraseRemains` removes it; until then `retiredSessions` lists it, after a kill too.
-    /// - Parameter onlyUploaded: whether all files that were removed from it must have been uploaded, and its annotations with them.
+    /// Renames the directory with the remains of a session that is over: everything but stream files, of which there must be
+    /// none. `eraseRemains` removes the directory; until then `retiredSessions` lists it, even after a crash.
+    /// - Parameter onlyUploaded: whether all files removed from the directory must have been uploaded, together with the
+    ///   annotations.
     package func retireRemains(of session: SessionIdentifier, onlyUploaded: Bool) -> RemainsOutcome {
         do {
             guard let directory = try open(session), let recordings = try recordings() else {
@@ -21,20 +22,20 @@ extension DataDirectory {
             var hasFiles = try !directory.currentNames().isEmpty
             try directory.forEachFinished { _, _ in hasFiles = true }
             let removed = try RemovedFile.read(in: directory.directory)
-            // A session that never had files was not uploaded, and is no trouble.
+            // A session that never had files was not uploaded; keeping it is not an error.
             guard !hasFiles, !removed.isEmpty else { return .kept(nil) }
             if onlyUploaded {
                 let dates = removed.compactMap(\.uploadedUntil)
                 let annotations = try SessionDirectory(of: session, madeAt: directory.directory.path)
                     .annotations(of: record)
-                // Annotations that came after the last upload are nowhere else.
+                // Annotations made after the last upload exist nowhere else.
                 guard dates.count == removed.count, let last = dates.max(),
                     annotations.allSatisfy({ $0.date < last })
                 else { return .kept(nil) }
             }
             let bytes = try directory.otherBytes()
             let name = Self.retiredPrefix + session.text
-            // An earlier one of its name comes first, with an event of its own.
+            // An earlier retired session of this name must be erased first; it has an event of its own.
             guard try recordings.status(of: name) == nil else { return .kept(nil) }
             try recordings.rename(session.text, to: name)
             try recordings.sync()
@@ -44,7 +45,7 @@ extension DataDirectory {
         }
     }
 
-    /// The sessions that were retired and are not erased.
+    /// The sessions that were retired but not erased.
     package func retiredSessions() throws(RecordingError) -> [SessionIdentifier] {
         try sessions { name in
             name.hasPrefix(Self.retiredPrefix)
@@ -52,8 +53,8 @@ extension DataDirectory {
         }
     }
 
-    /// Removes what was retired of a session.
-    /// - Returns: why it is still there; nil if it is gone.
+    /// Removes the retired directory of a session.
+    /// - Returns: why it still exists; nil if it is gone.
     package func eraseRemains(of session: SessionIdentifier) -> String? {
         do throws(Errno) {
             try recordings()?.removeTree(Self.retiredPrefix + session.text)

@@ -6,7 +6,7 @@ import SystemPackage
 
 extension DataDirectory {
     /// Carries out a step of a removal, session by session.
-    /// - Returns: why it was not done for some files, by their number.
+    /// - Returns: the failures, by the files' numbers.
     package func carryOut(_ step: RemovalStep, for files: [CatalogFile]) -> [Int64: RemovalFailure] {
         var failures: [Int64: RemovalFailure] = [:]
         for (session, files) in Dictionary(grouping: files, by: \.session).sorted(by: { $0.key < $1.key }) {
@@ -15,7 +15,7 @@ extension DataDirectory {
             }
             do throws(Refusal) {
                 guard let directory = try open(session) else {
-                    // The session's directory is gone, and its files with it; or all are, because a disk is not mounted.
+                    // The session's directory is gone with its files, or all recordings are, because a disk is not mounted.
                     if !hasRecordings {
                         fail(files, RemovalFailure("there are no recordings: is the disk mounted?"))
                     }
@@ -37,7 +37,7 @@ extension DataDirectory {
         case .check, .unlink:
             for file in files {
                 do throws(Refusal) {
-                    // Once more, as near to the removal as can be.
+                    // Checked again, as close to the removal as possible.
                     if try directory.check(file), step == .unlink { try directory.remove(file) }
                 } catch {
                     fail([file], RemovalFailure(error.description))
@@ -61,7 +61,6 @@ extension DataDirectory {
 }
 
 extension RemovedFile {
-    /// A file that is about to be removed.
     fileprivate init(_ file: CatalogFile, reason: RemovalReason, date: WallTime) {
         self.init(
             name: file.name.description, bytes: file.bytes, sha256: file.sha256, reason: reason.rawValue, date: date,

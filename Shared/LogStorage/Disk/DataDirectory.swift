@@ -6,14 +6,14 @@ package import Recording
 import Synchronization
 package import SystemPackage
 
-/// The log files of a data directory: finds them, and removes them.
+/// Finds and removes the stream files of a data directory.
 ///
-/// Everything is reached by open directories from the data directory down, and no symbolic link is followed below that:
-/// what lies elsewhere is never touched. Any thread.
+/// Everything is reached through open directories from the data directory down, without following symbolic links below it, so
+/// that nothing elsewhere is ever touched. Any thread.
 package final class DataDirectory: Sendable {
     private let root: DirectoryDescriptor
     private let path: FilePath
-    /// The names of files being written, of sessions whose directories have not changed since.
+    /// The names of files being written, by session.
     private let current = Mutex<[SessionIdentifier: OpenFileNames]>([:])
 
     /// - Throws: `RecordingError` if the directory can't be opened.
@@ -26,34 +26,34 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// What a session's directory has.
+    /// The contents of a session's directory.
     package struct Content: Sendable {
         package let session: SessionIdentifier
-        /// Whether the directory is there.
         var exists = true
-        /// Whether nothing more will be recorded; false if that is unknown.
+        /// Whether no more samples will be recorded; false if unknown.
         var isOver = false
         /// Files with the names of finished ones, by log and in the order in which they were finished.
         var files: [ScannedFile] = []
-        /// Bytes of all else in the directory of a session that is over, and how many of its stream files are not finished.
+        /// For a session that is over: bytes of everything else in the directory, and the number of stream files that are not
+        /// finished.
         var otherBytes = 0
         var currentFiles = 0
-        /// Why files are left alone that are not in the catalog, if `session.json` can't be read.
+        /// Why uncatalogued files are left alone, if `session.json` can't be read.
         package var warning: String?
-        /// Whether the directory itself can't be read, as one that a recorder of another user made: nothing is known of it then, and
-        /// other sessions are no worse for it.
+        /// Whether the directory can't be read, for example because another user's recorder made it. Nothing is known about it
+        /// then; other sessions are not affected.
         var isUnread = false
     }
 
     // MARK: Sessions
 
-    /// The directories that sessions can have, by name. None if nothing was recorded yet.
+    /// The session names among the entries of `recordings`, sorted. None if nothing was recorded yet.
     /// - Throws: `RecordingError` if `recordings` can't be listed, or is a symbolic link.
     package func sessions() throws(RecordingError) -> [SessionIdentifier] {
         try sessions { SessionIdentifier(rawValue: $0) }
     }
 
-    /// The sessions whose directories' names are as a closure says, by name.
+    /// The sessions that a closure finds in the names of directories, sorted.
     func sessions(named session: (String) -> SessionIdentifier?) throws(RecordingError) -> [SessionIdentifier] {
         do throws(Errno) {
             guard let recordings = try recordings() else { return [] }
@@ -70,7 +70,7 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// Whether there is anything where recordings are: a recorder leaves its lock there, even if no session is left.
+    /// Whether `recordings` has any entry. A recorder leaves its lock there, even if no session is left.
     package var hasRecordings: Bool {
         var count = 0
         try? recordings()?.forEachName { _ throws(Errno) in count += 1 }
@@ -79,7 +79,7 @@ package final class DataDirectory: Sendable {
 
     /// Opens a session's directory.
     /// - Returns: `nil` if there is none.
-    /// - Throws: `Refusal` if it is not to be touched.
+    /// - Throws: `Refusal` if it must not be touched.
     func open(_ session: SessionIdentifier) throws(Refusal) -> SessionListing? {
         do throws(Errno) {
             guard let recordings = try recordings() else { return nil }
@@ -93,9 +93,9 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// Opens a session's directory to find out what is gone.
-    /// - Returns: `nil` if there is certainly none: there is nothing of its name in `recordings`, or something else.
-    /// - Throws: `RecordingError` if that cannot be found out, and if `recordings` does not exist: a disk may be missing.
+    /// Opens a session's directory to find out which files are gone.
+    /// - Returns: `nil` if there is certainly no such directory: its name in `recordings` is free, or not a directory's.
+    /// - Throws: `RecordingError` if that can't be found out, or if `recordings` does not exist: a disk may be missing.
     func openIfThere(_ session: SessionIdentifier) throws(RecordingError) -> SessionListing? {
         try openIfThere(session, in: try openRecordings())
     }
@@ -120,9 +120,9 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// What a session has. A file counts as finished if `session.json` lists it, and in a session that is over if
-    /// it has the name of a finished file of one of the session's logs. Where `session.json` can't be read, none counts
-    /// that is not in the catalog: the recorder may still be at it.
+    /// The contents of a session. A file counts as finished if `session.json` lists it, or if the session is over and the file
+    /// has the name of a finished file of one of its logs. If `session.json` can't be read, only catalogued files count: the
+    /// recorder may still write to others.
     /// - Throws: `RecordingError` if the directory of all recordings can't be opened.
     package func content(of session: SessionIdentifier) throws(RecordingError) -> Content {
         let recordings = try openRecordings()
@@ -143,7 +143,7 @@ package final class DataDirectory: Sendable {
             content.exists = false
             return content
         }
-        // First: what is over stays so, and what is listed later is found by the next look.
+        // Read first: a session that is over stays so, and files listed in `session.json` later are found at the next look.
         var sizes: [String: FinishedFile] = [:]
         var logs: Set<LogName> = []
         do {
@@ -177,12 +177,12 @@ package final class DataDirectory: Sendable {
         return content
     }
 
-    /// By log, and then as they were finished.
+    /// Sorted by log, then in the order in which the files were finished.
     private static func sorted(_ files: [ScannedFile]) -> [ScannedFile] {
         Dictionary(grouping: files.indices) { Array(files[$0].log.text.utf8) }
             .sorted { $0.key.lexicographicallyPrecedes($1.key) }
             .flatMap { _, indices in
-                // Each name is taken apart once, not at each comparison.
+                // Parses each name once instead of at each comparison.
                 indices.map { (order: SegmentOrder(files[$0].name), index: $0) }
                     .sorted { $0.order < $1.order }
                     .map { files[$0.index] }
@@ -191,7 +191,7 @@ package final class DataDirectory: Sendable {
 
     // MARK: Files
 
-    /// What stands at a path, if that is one of a finished log file.
+    /// Looks up a path, if it is that of a finished stream file.
     package func look(up path: String) -> PathLook.Outcome {
         do throws(Refusal) {
             let place = try LogFilePath(path)
@@ -204,7 +204,7 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// The file at a path, that a recorder announced as finished; `nil` if there is none.
+    /// The file at a path that a recorder announced as finished; `nil` if there is none.
     package func find(_ path: String) -> ScannedFile? {
         guard let place = try? LogFilePath(path), let folder = try? open(place.session) else { return nil }
         return (try? folder.find(place.name)) ?? nil
@@ -212,11 +212,11 @@ package final class DataDirectory: Sendable {
 
     // MARK: Room
 
-    /// Bytes of what sessions that are not over have besides stream files, and of the write-ahead log.
+    /// Bytes of the write-ahead log, and of everything but stream files in sessions that are not over.
     package func otherBytes(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> Int {
         var bytes = 0
         if let recordings = (try? recordings()) ?? nil {
-            // Each part of the devices has its own.
+            // There is one write-ahead log for each group of devices.
             try? recordings.forEachName { name in
                 let name = String(cString: name)
                 guard name.hasPrefix(".wal"), let log = try? DirectoryDescriptor(name, in: recordings) else { return }
@@ -227,12 +227,12 @@ package final class DataDirectory: Sendable {
         return max(0, bytes - currentBytes(of: sessions, at: now))
     }
 
-    /// Bytes of the files that are being written, in sessions that are not over.
+    /// Bytes of the files being written, in sessions that are not over.
     package func currentBytes(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> Int {
         current(of: sessions, at: now).values.reduce(0, +)
     }
 
-    /// The same by log.
+    /// Bytes of the files being written, by log.
     package func current(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> [LogName: Int] {
         var files: [SessionIdentifier: OpenFileNames] = [:]
         let known = current.withLock { $0 }

@@ -1,26 +1,27 @@
 import Glibc
 import SystemPackage
 
-/// An open directory, by which its entries are reached whatever becomes of its path. Closed with the last holder.
+/// An open directory; its entries stay reachable even if its path changes. Closed with its last reference.
 final class DirectoryDescriptor: Sendable {
     let number: Int32
 
-    /// Opens a directory by its path. A symbolic link in that is followed: it is the user's own.
+    /// Opens a directory by path. A symbolic link in the path is followed, because the user chose it.
     init(_ path: FilePath) throws(Errno) {
         number = try Self.check(open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
     }
 
-    /// Opens an entry that is a directory itself; `notDirectory` where it is anything else, a symbolic link too.
+    /// Opens an entry that is a directory itself.
+    /// - Throws: `notDirectory` for anything else, including a symbolic link.
     init(_ name: String, in folder: DirectoryDescriptor) throws(Errno) {
         number = try Self.check(openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))
     }
 
     deinit {
-        // Nothing was written through it.
+        // Nothing was written, so an error of close does not matter.
         _ = close(number)
     }
 
-    /// What an entry is; `nil` if it is not there. A symbolic link is not followed.
+    /// The status of an entry; `nil` if it does not exist. A symbolic link is not followed.
     func status(of name: UnsafePointer<CChar>) throws(Errno) -> stat? {
         var status = stat()
         guard fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) != 0 else { return status }
@@ -29,7 +30,7 @@ final class DirectoryDescriptor: Sendable {
         throw errno
     }
 
-    /// What the directory itself is.
+    /// The status of the directory itself.
     func status() throws(Errno) -> stat {
         var status = stat()
         _ = try Self.check(fstat(number, &status))
@@ -37,8 +38,9 @@ final class DirectoryDescriptor: Sendable {
     }
 
     /// The bytes of an entry that is a regular file itself.
+    /// - Throws: `invalidArgument` for anything else that can be opened.
     func read(_ name: String) throws(Errno) -> [UInt8] {
-        // Not blocking, for a pipe would wait for its other end.
+        // Non-blocking, because opening a pipe would wait for its other end.
         let file = try Self.check(openat(number, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))
         defer { _ = close(file) }
         var status = stat()
@@ -55,7 +57,7 @@ final class DirectoryDescriptor: Sendable {
                 let errno = Errno(rawValue: Glibc.errno)
                 if errno != .interrupted { throw errno }
             } else if count == 0 {
-                // It has become shorter meanwhile.
+                // The file has become shorter in the meantime.
                 bytes.removeSubrange(length...)
             } else {
                 length += count
@@ -64,13 +66,12 @@ final class DirectoryDescriptor: Sendable {
         return bytes
     }
 
-    /// Removes an entry.
     func remove(_ name: String) throws(Errno) {
         _ = try Self.check(unlinkat(number, name, 0))
     }
 
-    /// Bytes of regular files, in directories inside too.
-    /// - Parameter isCounted: whether an entry of this directory itself counts.
+    /// Bytes of regular files, including those in subdirectories.
+    /// - Parameter isCounted: whether an entry of this directory counts.
     func bytes(_ isCounted: (UnsafePointer<CChar>) -> Bool = { _ in true }) throws(Errno) -> Int {
         var bytes = 0
         try forEachName { name throws(Errno) in
@@ -84,7 +85,7 @@ final class DirectoryDescriptor: Sendable {
         return bytes
     }
 
-    /// Removes a directory with all that is in it. Symbolic links are removed themselves, and not followed.
+    /// Removes a directory and its contents. Symbolic links are removed, not followed.
     func removeTree(_ name: String) throws(Errno) {
         let tree = try DirectoryDescriptor(name, in: self)
         var names: [String] = []
@@ -100,12 +101,11 @@ final class DirectoryDescriptor: Sendable {
         _ = try Self.check(unlinkat(number, name, AT_REMOVEDIR))
     }
 
-    /// Renames an entry within the directory.
     func rename(_ name: String, to newName: String) throws(Errno) {
         _ = try Self.check(renameat(number, name, number, newName))
     }
 
-    /// Waits until the entries would survive a power cut.
+    /// Waits until the directory's entries would survive a power failure.
     func sync() throws(Errno) {
         while fsync(number) != 0 {
             let errno = Errno(rawValue: Glibc.errno)
@@ -113,9 +113,9 @@ final class DirectoryDescriptor: Sendable {
         }
     }
 
-    /// Each entry's name, ended by a zero, in no order; without `.` and `..`.
+    /// Calls `body` with each entry's null-terminated name, in no order and without `.` and `..`.
     func forEachName(_ body: (UnsafePointer<CChar>) throws(Errno) -> Void) throws(Errno) {
-        // Its own description: each listing begins at the beginning.
+        // A separate open file description, so that each listing starts at the beginning.
         let copy = try Self.check(openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         guard let stream = fdopendir(copy) else {
             let errno = Errno(rawValue: Glibc.errno)

@@ -2,7 +2,6 @@ import Glibc
 import LogManagerCore
 
 extension FileIdentity {
-    /// As stat(2) says it.
     init(_ status: stat) {
         self.init(
             device: UInt64(status.st_dev), inode: UInt64(status.st_ino), bytes: Int(status.st_size),

@@ -1,16 +1,16 @@
 import Messages
 import SystemPackage
 
-/// The names of the files that a session is writing to, kept as long as nothing came or went in its directory.
+/// The names of the files that a session is writing to; valid as long as its directory does not change.
 struct OpenFileNames: Sendable {
     let names: [String]
-    /// When the directory had changed last, in nanoseconds since 1970; `nil` if it may change again unseen.
+    /// When the directory last changed, in nanoseconds since 1970; `nil` if a further change might go unnoticed.
     private let changed: Int64?
 
-    /// A change in the same tick of the system's clock as the listing would not be seen: times are that coarse.
+    /// File times are coarse: a change within this time of the listing, in nanoseconds, might not show in the directory's time.
     private static let tick: Int64 = 100_000_000
 
-    /// Lists the names, unless the known ones are still right.
+    /// Lists the names, unless the known ones are still valid.
     /// - Returns: `nil` if the directory can't be listed.
     init?(in folder: SessionListing, known: OpenFileNames?, now: WallTime) {
         guard let time = try? folder.entriesChanged() else { return nil }

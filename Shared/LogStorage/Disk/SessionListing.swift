@@ -5,7 +5,7 @@ import Messages
 import Recording
 import SystemPackage
 
-/// A session's directory that is open: its files are reached by it, and no symbolic link is ever followed.
+/// A session's open directory. Its files are reached through it, and symbolic links are never followed.
 final class SessionListing {
     let session: SessionIdentifier
     private let descriptor: DirectoryDescriptor
@@ -15,18 +15,17 @@ final class SessionListing {
         self.descriptor = descriptor
     }
 
-    /// What a log file turned out to be.
+    /// The result of a look at a log file's name.
     enum FileLook {
-        /// A regular file, with so many names.
+        /// A regular file, and its number of hard links.
         case file(FileIdentity, names: Int)
         case gone
-        /// Something else of that name.
+        /// Something else has this name.
         case other(Refusal)
-        /// That can't be told.
+        /// The look failed.
         case unknown(Errno)
     }
 
-    /// Looks at an entry.
     func look(at name: UnsafePointer<CChar>) -> FileLook {
         let status: stat
         do {
@@ -42,7 +41,7 @@ final class SessionListing {
         }
     }
 
-    /// The file of a finished file's name; `nil` if there is certainly no regular one.
+    /// The regular file of a finished file's name; `nil` if there is certainly none.
     func find(_ name: FinishedName) throws(Errno) -> ScannedFile? {
         switch look(at: name.description) {
         case .gone, .other: return nil
@@ -54,9 +53,9 @@ final class SessionListing {
         }
     }
 
-    /// The identity of a file that nobody else has a name for.
-    /// - Returns: `nil` if it is not there.
-    /// - Throws: `Refusal` if it is not to be touched.
+    /// The identity of a file without further hard links.
+    /// - Returns: `nil` if the file does not exist.
+    /// - Throws: `Refusal` if the file must not be touched.
     func identity(of name: FinishedName) throws(Refusal) -> FileIdentity? {
         switch look(at: name.description) {
         case .gone: return nil
@@ -71,8 +70,8 @@ final class SessionListing {
     }
 
     /// Checks that a file is the one that was catalogued.
-    /// - Returns: whether it is there at all.
-    /// - Throws: `Refusal` if it is not to be touched.
+    /// - Returns: whether the file exists.
+    /// - Throws: `Refusal` if the file must not be touched.
     func check(_ file: CatalogFile) throws(Refusal) -> Bool {
         guard let identity = try identity(of: file.name) else { return false }
         guard identity == file.identity else {
@@ -90,16 +89,16 @@ final class SessionListing {
         }
     }
 
-    /// Waits until removals would survive a power cut.
+    /// Waits until removals would survive a power failure.
     func sync() throws(Errno) { try descriptor.sync() }
 
-    /// When an entry came or went last, in nanoseconds since 1970.
+    /// When an entry was last added or removed, in nanoseconds since 1970.
     func entriesChanged() throws(Errno) -> Int64 { FileIdentity(try descriptor.status()).modified }
 
-    /// The directory, for what takes a path.
+    /// The directory, for code that takes a path.
     var directory: Directory { Directory(FilePath("/proc/self/fd/\(descriptor.number)")) }
 
-    /// Each file with the name of a finished one, in no order.
+    /// Calls `body` for each file with the name of a finished one, in no order.
     func forEachFinished(_ body: (FinishedName, FileIdentity) -> Void) throws(Errno) {
         var reader = FinishedNameReader()
         try descriptor.forEachName { name throws(Errno) in
@@ -113,7 +112,7 @@ final class SessionListing {
         }
     }
 
-    /// The names of files that are being written: `<log>.<extension>`.
+    /// The names of files being written: `<log>.<extension>`.
     func currentNames() throws(Errno) -> [String] {
         var reader = FinishedNameReader()
         var names: [String] = []
@@ -129,13 +128,13 @@ final class SessionListing {
         return names
     }
 
-    /// Bytes of what is no finished stream file, in directories inside too.
+    /// Bytes of everything but finished stream files, including subdirectories.
     func otherBytes() throws(Errno) -> Int {
         var reader = FinishedNameReader()
         return try descriptor.bytes { reader.read(UnsafeRawBufferPointer(start: $0, count: strlen($0))) == nil }
     }
 
-    /// `session.json`.
+    /// Reads `session.json`.
     /// - Throws: `Refusal` if it can't be read.
     func record() throws(Refusal) -> SessionRecord {
         do {

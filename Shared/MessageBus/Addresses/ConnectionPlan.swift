@@ -1,9 +1,8 @@
-/// Decides what a subscriber is connected to: everything that its endpoints lead to, each address once, as names and their
-/// addresses come and go.
+/// Decides which addresses a subscriber connects to: all that its endpoints resolve to, each once, as names' addresses change.
 ///
-/// A pure value: look-ups and connections are made by others. Instants are nanoseconds of one monotonic clock.
+/// A pure value: its owner makes the look-ups and connections. Instants are nanoseconds of one monotonic clock.
 package struct ConnectionPlan: Sendable {
-    /// What is to be done with a socket.
+    /// Connections to open and close on a socket.
     package struct Change: Hashable, Sendable {
         package var connect: [String] = []
         package var disconnect: [String] = []
@@ -14,36 +13,36 @@ package struct ConnectionPlan: Sendable {
         }
     }
 
-    /// An endpoint that something was asked to listen to, and what it leads to.
+    /// A configured endpoint, and the addresses that it resolves to.
     package struct Route: Hashable, Sendable {
-        /// The endpoint as it was asked.
+        /// The endpoint as configured.
         package let endpoint: String
         package let target: EndpointTarget
-        /// The endpoints with numeric addresses that it leads to.
+        /// The endpoints with numeric addresses that the endpoint resolves to.
         package fileprivate(set) var addresses: Set<String> = []
-        /// Since when the name's answers lack addresses.
+        /// For each address since when the name's answers have lacked it.
         fileprivate var goneSince: [String: Int64] = [:]
-        /// Why the last look-up found nothing.
+        /// The error of the last look-up, if it found nothing.
         package fileprivate(set) var failure: String?
     }
 
-    /// How often names are looked up.
+    /// The interval between look-ups of a name, in nanoseconds.
     package static let lookupInterval: Int64 = 5_000_000_000
-    /// How long an address that its name has lost is kept, and kept on after its connection ended: answers may be
-    /// incomplete, and what ends may have something to send.
+    /// How long an address that its name no longer has is kept, also after its connection ended, in nanoseconds: answers may be
+    /// incomplete, and a lost connection may still have data to send.
     package static let keepInterval: Int64 = 30_000_000_000
-    /// Addresses of one name. Each is a connection that is tried again and again.
+    /// The maximum number of addresses per name. Each is a connection that libzmq retries forever.
     package static let maximumAddresses = 256
 
     package private(set) var routes: [Route]
-    /// The names that are looked up.
+    /// The names that need look-ups.
     package let names: [String]
-    /// When each name is looked up next.
+    /// When each name's next look-up is due.
     private var due: [String: Int64] = [:]
-    /// When each address was seen connected last.
+    /// When each address was last seen connected.
     private var lastConnected: [String: Int64] = [:]
 
-    /// Everything that the endpoints lead to.
+    /// Ignores duplicate endpoints.
     package init(_ endpoints: [String]) {
         var seen: Set<EndpointTarget> = []
         routes = endpoints.map { Route(endpoint: $0, target: EndpointTarget($0)) }.filter {
@@ -58,18 +57,18 @@ package struct ConnectionPlan: Sendable {
         names = due.keys.sorted()
     }
 
-    /// Everything that it says to be connected to.
+    /// All addresses that the subscriber is to be connected to.
     package var addresses: Set<String> { routes.reduce(into: []) { $0.formUnion($1.addresses) } }
 
-    /// The names that are to be looked up now. They are not due again before an answer, or the interval after this.
+    /// The names whose look-up is due. Each becomes due again `lookupInterval` later.
     package mutating func takeDue(at now: Int64) -> [String] {
         let names = due.filter { $0.value <= now }.keys.sorted()
         for name in names { due[name] = now + Self.lookupInterval }
         return names
     }
 
-    /// Takes what a look-up found. One that failed changes nothing.
-    /// - Parameter connected: the endpoints whose other side is there.
+    /// Applies the result of a look-up. A failed look-up changes no connection.
+    /// - Parameter connected: the endpoints with an established connection.
     package mutating func take(
         _ found: HostAddresses, of name: String, connected: Set<String>, at now: Int64
     ) -> Change {

@@ -1,20 +1,20 @@
 import Synchronization
 import ZeroMQ
 
-/// Finds the place behind an endpoint, for libzmq: its own look-ups block all sockets of a context. A host with several
-/// addresses is asked at one of them, at the next one if that does not answer.
+/// Resolves an endpoint for libzmq, whose own look-ups block all sockets of a context. Of a host's addresses one is used, and
+/// the next one if it does not answer.
 final class EndpointResolver: Sendable {
-    /// How long what a look-up found is good for, in nanoseconds.
+    /// How long a look-up's result is valid, in nanoseconds.
     private static let lookupLife: Int64 = 5_000_000_000
-    /// How long a look-up may take where addresses are known, in nanoseconds.
+    /// How long to wait for a look-up if earlier addresses are known, in nanoseconds.
     private static let lookupPatience: Int64 = 250_000_000
-    /// The pause after which a name that was not found is looked up again, in nanoseconds.
+    /// The pause before a name that was not found is looked up again, in nanoseconds.
     private static let lookupPause: Int64 = 500_000_000
 
     let endpoint: String
     private let target: EndpointTarget
     private let names: NameLookup
-    /// The address of the host that was asked last, and whether it failed to answer.
+    /// The host's address that was used last, and whether it failed to answer.
     private let asked = Mutex<(address: String, isSilent: Bool)?>(nil)
 
     init(_ endpoint: String, names: NameLookup = .system) {
@@ -23,16 +23,16 @@ final class EndpointResolver: Sendable {
         target = EndpointTarget(endpoint)
     }
 
-    /// Whether it needs no look-up.
+    /// Whether the endpoint needs no look-up.
     var isPlace: Bool {
         if case .place = target { true } else { false }
     }
 
-    /// Where to connect: for a host at the address that was asked last, for as long as the name has it and it answers.
+    /// The endpoint to connect to: a host's last address, as long as the name still resolves to it and it answers.
     /// - Throws: `ZeroMQError` with `timedOut` if no address is known at the deadline.
     func place(deadline: Int64) async throws -> String {
         guard case .host(let name, let port) = target else { return endpoint }
-        // What did not answer may be what the name had before.
+        // An address that did not answer may be outdated.
         let isSilent = asked.withLock { $0?.isSilent == true }
         let oldest = MonotonicClock.now - (isSilent ? 0 : Self.lookupLife)
         let hosts = try await addresses(of: name, notBefore: oldest, deadline: deadline)
@@ -47,11 +47,11 @@ final class EndpointResolver: Sendable {
         return "tcp://\(address):\(port)"
     }
 
-    /// Notes that the last place did not answer.
+    /// Records that the last address did not answer.
     func noteSilence() { asked.withLock { $0?.isSilent = true } }
 
-    /// The addresses of the host: what was found lately, or else what a look-up finds. One that takes long, or finds
-    /// nothing, is waited for only if nothing was ever found.
+    /// The addresses of the host: a recent result, or else that of a new look-up. If the look-up is slow or finds nothing,
+    /// earlier addresses are used if there are any.
     private func addresses(of name: String, notBefore oldest: Int64, deadline: Int64) async throws -> [String] {
         let start = MonotonicClock.now
         var again = start

@@ -1,13 +1,13 @@
 import Glibc
 
-/// What an endpoint leads to: one place, or a host whose addresses must be looked up.
+/// The target of an endpoint: an address, or a host name that must be looked up.
 package enum EndpointTarget: Hashable, Sendable {
-    /// An endpoint that libzmq connects to without a look-up, as its monitor names it.
+    /// An endpoint that libzmq connects to without a look-up, as its monitor reports it.
     case place(String)
-    /// A name, and the port on each of its addresses.
+    /// A name, and the port for each of its addresses.
     case host(name: String, port: String)
 
-    /// Takes an endpoint apart. One that is malformed is a place, which libzmq refuses.
+    /// Parses an endpoint. A malformed one is treated as a place, and libzmq refuses it.
     package init(_ endpoint: String) {
         let prefix = "tcp://"
         guard endpoint.hasPrefix(prefix), let colon = endpoint.lastIndex(of: ":") else {
@@ -25,7 +25,7 @@ package enum EndpointTarget: Hashable, Sendable {
         }
     }
 
-    /// An address in the one way that it is written: IPv6 shortened and in brackets. Nil where it is a name.
+    /// The canonical form of a numeric address: IPv6 shortened and in brackets. Nil if `host` is a name.
     package static func numeric(_ host: String) -> String? {
         var version4 = in_addr()
         var version6 = in6_addr()

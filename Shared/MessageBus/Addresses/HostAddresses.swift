@@ -1,16 +1,16 @@
 import Glibc
 
-/// What a look-up of a host's name found.
+/// The result of a host name's look-up.
 package enum HostAddresses: Hashable, Sendable {
-    /// Numeric addresses, as endpoints have them (IPv6 in brackets), each once, in the resolver's order; at least one.
+    /// At least one numeric address as in endpoints (IPv6 in brackets), without duplicates, in the resolver's order.
     case found([String])
-    /// None, and why, in the resolver's words.
+    /// No address; has the resolver's error.
     case notFound(String)
 
-    /// Asks the system's resolver: getaddrinfo(3), which may block for as long as it likes.
+    /// Uses the system's resolver, getaddrinfo(3), which may block for any length of time.
     ///
-    /// A host with addresses of both kinds is one host: connecting to both would bring everything twice. So IPv6 counts
-    /// only if there is no IPv4.
+    /// A host with addresses of both kinds is one host: connecting to both would deliver everything twice. So IPv6 addresses
+    /// are used only if there is no IPv4 address.
     package static func lookUp(_ name: String) -> HostAddresses {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

@@ -1,10 +1,10 @@
 import Synchronization
 import ZeroMQ
 
-/// Looks up the addresses of hosts, and keeps nobody waiting: each name on a thread of its own, which ends with the answer.
-/// A resolver that hangs costs that thread, and a name is not looked up again before.
+/// Looks up the addresses of hosts without blocking the caller: each name on a thread of its own, which ends with the answer. A
+/// resolver that hangs blocks only that thread; the name is not looked up again until it returns.
 package final class NameLookup: Sendable {
-    /// What was found, and when that was, on `MonotonicClock`.
+    /// The result of a look-up, and when it arrived, on `MonotonicClock`.
     package struct Answer: Hashable, Sendable {
         package let addresses: HostAddresses
         package let time: Int64
@@ -12,28 +12,28 @@ package final class NameLookup: Sendable {
 
     private struct Entry {
         var answer: Answer?
-        /// What was found last where something was.
+        /// The last answer that had addresses.
         var found: Answer?
         var isUnderWay = false
     }
 
-    /// Threads at the same time; names beyond are looked up when one of these is done.
+    /// The maximum number of concurrent threads; beyond it `begin` does nothing.
     private static let maximumUnderWay = 64
-    /// Names that are remembered. Publishers say them, and a stranger could say ever new ones.
+    /// The maximum number of remembered names. Publishers announce them, and a hostile one could announce new ones without end.
     private static let maximumNames = 1_024
 
-    /// The one of this process, with the system's resolver.
+    /// The instance for this process, with the system's resolver.
     package static let system = NameLookup(resolver: HostAddresses.lookUp)
 
     private let entries = Mutex<[String: Entry]>([:])
     private let resolver: @Sendable (String) -> HostAddresses
 
-    /// Asks a resolver, which may block.
+    /// Creates an instance with a resolver, which may block.
     package init(resolver: @escaping @Sendable (String) -> HostAddresses) {
         self.resolver = resolver
     }
 
-    /// Has a name looked up, unless that is under way.
+    /// Starts looking up a name, unless its look-up or the maximum number of look-ups is running.
     package func begin(_ name: String) {
         let isNew = entries.withLock { entries in
             guard entries[name]?.isUnderWay != true, entries.values.count(where: \.isUnderWay) < Self.maximumUnderWay
@@ -59,7 +59,6 @@ package final class NameLookup: Sendable {
         }
     }
 
-    /// The last answer.
     package func answer(of name: String) -> Answer? { entries.withLock { $0[name]?.answer } }
 
     /// The last answer that had addresses.

@@ -1,18 +1,18 @@
 public import Messages
 public import ZeroMQ
 
-/// The frames of a received event, lent for the length of a closure.
+/// The frames of a received event, lent for the duration of a closure.
 public struct EventFrames {
-    /// Where it was published.
+    /// The event's topic.
     public let topic: UnsafeRawBufferPointer
     /// The JSON body.
     public let body: UnsafeRawBufferPointer
-    /// When it was published: decimal text.
+    /// When the event was published: decimal text.
     public let time: UnsafeRawBufferPointer
     /// The samples of a packed batch.
     public let packed: UnsafeRawBufferPointer?
 
-    /// Frames that were received in another way.
+    /// Creates the event from separate frames.
     package init(
         topic: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, time: UnsafeRawBufferPointer,
         packed: UnsafeRawBufferPointer? = nil
@@ -36,12 +36,12 @@ public struct EventFrames {
         packed = count > 3 ? messages.frame(3, of: message) : nil
     }
 
-    /// Whether the topic starts with an area's name.
+    /// Whether the topic starts with `area`.
     public func isIn(_ area: String) -> Bool {
         topic.starts(with: area.utf8)
     }
 
-    /// Decodes the body of an event that comes rarely.
+    /// Decodes the body of an infrequent event.
     /// - Throws: `DecodingError`, or `MessageError` for another schema.
     public func decode<Value: Event>(_ type: Value.Type) throws -> Value {
         let event = try WireCoding.decode(type, from: body)

@@ -5,13 +5,13 @@ public import ZeroMQ
 public final class EventPublisher: Sendable {
     private let publisher: Publisher
 
-    /// Publishes over an open PUB socket.
+    /// Creates a publisher over an open PUB socket.
     public init(_ publisher: Publisher) {
         self.publisher = publisher
     }
 
-    /// Opens a PUB socket and listens.
-    /// - Returns: the publisher, and its endpoint with the real port where `*` was asked.
+    /// Opens a PUB socket and binds it.
+    /// - Returns: the publisher, and its endpoint with the actual port instead of `*`.
     public static func listening(
         on endpoint: String, context: Context, thread: SocketThread, options: SocketOptions = .publishing
     ) throws -> (publisher: EventPublisher, endpoint: String) {
@@ -20,17 +20,17 @@ public final class EventPublisher: Sendable {
         return (EventPublisher(publisher), endpoint)
     }
 
-    /// What happened to the socket's connections so far.
+    /// The socket's connection events so far.
     public var connectionEvents: ConnectionEvents { publisher.connectionEvents }
 
-    /// Publishes an event under its topic, stamped with this instant.
+    /// Publishes an event under its topic, with the current time.
     public func publish(_ event: some Event) throws {
         try publisher.publish([Array(event.topic.utf8), WireCoding.encode(event), EventTime.text(of: .now)])
     }
 
-    /// How many bytes of events are put together before they are published: less than a millisecond's work.
+    /// The size in bytes up to which events are collected before they are published: less than a millisecond's work.
     package static let burst = 1 << 16
 
-    /// Publishes events that are encoded already, in their order.
+    /// Publishes encoded events, in order.
     public func publish(_ events: MessageBatch) throws { try publisher.publish(events) }
 }

@@ -2,22 +2,22 @@ public import Messages
 
 /// An event's third frame: Unix time in seconds as decimal text, `1795219200.123456`.
 ///
-/// Text, because plotting tools that read `topic | JSON | time` parse it with a plain text-to-number function.
+/// It is text because plotting tools that read `topic | JSON | time` parse it with a plain text-to-number function.
 public enum EventTime {
-    /// The frame of an instant, to the microsecond.
+    /// The frame for an instant, to the microsecond.
     public static func text(of time: WallTime) -> [UInt8] {
         withText(of: time) { Array($0) }
     }
 
-    /// Bytes of the longest frame: a sign, ten digits, a point and six digits.
+    /// The longest frame in bytes: a sign, ten digits, a point and six digits.
     private static let maximumLength = 18
 
-    /// Lends the frame of an instant, without allocating.
+    /// Lends the frame for an instant, without allocating.
     static func withText<Result>(of time: WallTime, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: maximumLength) { text in
             let microseconds = time.nanosecondsSince1970 / 1_000
             var rest = microseconds.magnitude
-            // From the end, and at least one digit before the point.
+            // Writes from the end, with at least one digit before the point.
             var place = maximumLength
             while rest > 0 || place > maximumLength - 8 {
                 place -= 1
@@ -36,7 +36,7 @@ public enum EventTime {
         }
     }
 
-    /// The instant in a frame; nil if it is not a number.
+    /// The instant in a frame; nil if the frame is not a number of at most ten digits.
     public static func time(in frame: UnsafeRawBufferPointer) -> WallTime? {
         DecimalParser.parse(frame).flatMap { $0.isFinite && abs($0) < 1e10 ? WallTime(seconds: $0) : nil }
     }

@@ -2,12 +2,12 @@ public import Messages
 public import ZeroMQ
 
 extension MessageBatch {
-    /// Appends an event whose body is encoded already, without allocating.
+    /// Appends an event with an encoded body, without allocating.
     /// - Parameters:
     ///   - topic: `samples/<device>/<stream>`.
     ///   - body: the JSON body.
-    ///   - packed: the matrix, for a packed stream.
-    ///   - time: the instant that the third frame names.
+    ///   - packed: the matrix of a packed stream.
+    ///   - time: the instant in the third frame.
     public mutating func append(
         topic: [UInt8], body: borrowing ByteBuffer, packed: borrowing ByteBuffer?, at time: WallTime
     ) {
@@ -21,7 +21,7 @@ extension MessageBatch {
         endMessage()
     }
 
-    /// Appends an event as it was published elsewhere, with the instant that its frame `time` names.
+    /// Appends an event that was published elsewhere, with its original `time` frame.
     package mutating func append(topic: [UInt8], body: [UInt8], packed: [UInt8]?, time: [UInt8]) {
         for frame in [topic, body, time] { frame.withUnsafeBytes { appendFrame($0) } }
         packed?.withUnsafeBytes { appendFrame($0) }

@@ -1,22 +1,22 @@
 import Messages
 
-/// Finds what belongs to a topic by its bytes, without making a text of them. As many topics as there are streams: the
-/// order of their batches is not known.
+/// Looks up values by a topic's bytes, without making a text of them. It holds all streams' topics, because the order of their
+/// batches is unknown.
 ///
-/// A class, and so is its index: a table that is a value is copied by those who look something up in it.
+/// It and its index are classes, because a lookup in a value type would copy the table.
 public final class TopicTable<Value> {
     @usableFromInline let topics = TopicIndex()
     @usableFromInline var values: [Value] = []
 
-    /// A table without topics.
+    /// Creates an empty table.
     @inlinable public init() {}
 
-    /// How many topics there are.
+    /// The number of topics.
     @inlinable public var count: Int { values.count }
 
-    /// What belongs to a topic; nil for an unknown one.
+    /// The value of a topic; nil for an unknown one.
     @inlinable public func value(of topic: UnsafeRawBufferPointer) -> Value? {
-        // Not `map`, which is generic code that runs for each message.
+        // Not `map`: as generic code it would run for each message.
         guard let index = topics.index(of: topic) else { return nil }
         return values[index]
     }
@@ -28,28 +28,27 @@ public final class TopicTable<Value> {
     }
 }
 
-/// Numbers topics in the order in which they were added. Not generic, so that no importer looks up a type for each message.
+/// Numbers topics in the order they were added. Not generic, so that importing modules do no type lookup for each message.
 @usableFromInline
 final class TopicIndex {
     private struct Entry {
-        /// Where its topic stands in `topics`.
+        /// The range of the topic's bytes in `topics`.
         let start: Int32
         let end: Int32
         let hash: UInt64
     }
 
     private var entries: [Entry] = []
-    /// The bytes of all topics.
     private var topics: [UInt8] = []
-    /// Indices into `entries`, at the places that hashes name or behind them; -1 if there is none. A power of two of them,
-    /// at least twice as many as there are entries.
+    /// Open addressing: indices into `entries`, at the slot that the hash selects or the next free one; -1 if the slot is free.
+    /// The number of slots is a power of two, at least twice the number of entries.
     private var slots: [Int32] = []
     /// Random, so that a hostile publisher cannot choose topics that collide.
     private let seed = UInt64.random(in: .min ... .max)
 
     @usableFromInline init() {}
 
-    /// Where a topic is; nil for an unknown one.
+    /// The number of a topic; nil for an unknown one.
     @usableFromInline
     func index(of topic: UnsafeRawBufferPointer) -> Int? {
         if slots.isEmpty { return nil }
@@ -90,7 +89,7 @@ final class TopicIndex {
         slots[slot] = Int32(index)
     }
 
-    /// Eight bytes at a time.
+    /// Hashes eight bytes at a time.
     private func hash(_ topic: UnsafeRawBufferPointer) -> UInt64 {
         var hash = seed ^ UInt64(truncatingIfNeeded: topic.count)
         var place = 0

@@ -1,8 +1,8 @@
 import Messages
 package import ZeroMQ
 
-/// How a program asks publishers. Each request has a socket of its own, so that a publisher that does not answer delays only
-/// requests to itself. Replays of missing samples share one connection for each publisher.
+/// Sends requests to publishers. Each request has a socket of its own, so that a publisher that does not answer delays only its
+/// own requests. Replays of missing samples share one connection for each publisher.
 package struct Publishers: Sendable {
     private let context: Context
     private let thread: SocketThread
@@ -10,10 +10,10 @@ package struct Publishers: Sendable {
     private let routes = SharedRoutes()
     private let replays: ReplayClient
 
-    /// Asks over sockets of a context, used on a thread.
+    /// Creates a client that uses a context's sockets on a thread.
     /// - Parameters:
-    ///   - patience: how long a publisher that owes missing samples may send nothing before it is connected to anew, in nanoseconds.
-    ///   - options: how a connection to an endpoint is bounded and protected. It throws if it may not be made.
+    ///   - patience: how long, in nanoseconds, a publisher that owes missing samples may send nothing before it is reconnected.
+    ///   - options: the limits and protection of a connection to an endpoint. It throws if the connection is not allowed.
     package init(
         context: Context, thread: SocketThread, patience: Int64 = ReplaySchedule.patience,
         options: @escaping @Sendable (_ endpoint: String) throws(ZeroMQError) -> SocketOptions
@@ -25,12 +25,12 @@ package struct Publishers: Sendable {
             context: context, thread: thread, routes: routes, patience: patience, options: options)
     }
 
-    /// Notes where a publisher is heard from, to ask it there if it does not answer at the endpoint that it announces.
+    /// Records the address that a publisher sends from, to try it if the announced endpoint does not answer.
     package func note(_ announced: String, heardFrom address: String) { routes.note(announced, heardFrom: address) }
 
-    /// Asks a publisher, at the other place too if it does not answer at the first.
-    /// - Parameter announced: the endpoint that a stream's description names.
-    /// - Throws: what the body throws.
+    /// Sends requests to a publisher, and repeats them at its other endpoint if it does not answer.
+    /// - Parameter announced: the endpoint in a stream's description.
+    /// - Throws: errors of the body.
     package func ask<Answer>(
         _ announced: String, _ body: (RequestClient) async throws -> Answer
     ) async throws -> Answer {
@@ -49,8 +49,8 @@ package struct Publishers: Sendable {
         }
     }
 
-    /// Asks for a stream's missing samples until none is missing.
-    /// - Parameter limit: how long a publisher that is heard may give no answer of any kind; then the samples are given up.
+    /// Requests a stream's missing samples until none are missing.
+    /// - Parameter limit: how long a publisher that is heard may leave requests unanswered before the samples are given up.
     package func recover(_ stream: some RecoveringStream, limit: Duration) async throws {
         try await replays.recover(stream, limit: limit)
     }

@@ -1,23 +1,24 @@
 package import Messages
 
-/// A stream whose missing samples are asked for again: `Publishers.recover` asks it what is missing, and hands it the answers.
+/// A stream whose missing samples are replayed: `Publishers.recover` asks it for the next missing samples, and gives it the
+/// replies.
 ///
-/// While an answer is awaited everything may change, so it counts only if what it answers is still what is missing next.
+/// Everything may change while a reply is awaited, so a reply counts only if its samples are still the next missing ones.
 package protocol RecoveringStream: Sendable {
-    /// What is to be asked next; nil when nothing is missing, which ends the recovery. A program that is behind with what
-    /// arrives live holds its recoveries back here.
+    /// The samples to request next; nil if none are missing, which ends the recovery. A program that is behind with live
+    /// samples delays its recoveries here.
     func missing() async throws -> MissingSamples?
-    /// Whether samples or descriptions of it arrive, from whomever. While none do, a publisher that does not answer may
-    /// be cut off, and nothing waits for what is missing.
+    /// Whether samples or descriptions of the stream arrive, from any sender. While none do, the publisher may be disconnected,
+    /// and nothing waits for the missing samples.
     func isHeard() async -> Bool
-    /// Takes the answer to a request. One that brings nothing new must be taken for the last word: what was asked for is
-    /// given up, or it would be asked for without end.
-    /// - Returns: false if nothing is missing any more, which ends the recovery; true has `missing` decide.
+    /// Takes the reply to a request. If it brings nothing new, the stream must give up the requested samples; otherwise they
+    /// would be requested forever.
+    /// - Returns: false if nothing is missing any more, which ends the recovery; true to call `missing` again.
     func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async -> Bool
-    /// Gives up what a request asked for.
-    /// - Returns: as `take`.
+    /// Gives up the requested samples.
+    /// - Returns: the same as `take`.
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async -> Bool
-    /// Notes that a publisher answered, and that it is to be asked again: it can't give the samples yet.
+    /// Records that a publisher answered but can't send the samples yet, and must be asked again.
     func putOff() async
 }
 
@@ -25,9 +26,8 @@ extension RecoveringStream {
     package func putOff() {}
 }
 
-/// A request for missing samples, with where to send it.
+/// A request for missing samples, and the endpoint to send it to.
 package struct MissingSamples: Sendable {
-    /// What is asked.
     package let request: SamplesReplay
     /// The publisher's REP endpoint.
     package let endpoint: String
@@ -37,7 +37,7 @@ package struct MissingSamples: Sendable {
         self.endpoint = endpoint
     }
 
-    /// Asks a publisher for what a recovery misses.
+    /// Creates the request for a recovery's missing samples.
     package init(_ recovery: ReorderBuffer.Recovery, of stream: StreamName, at endpoint: String) {
         request = SamplesReplay(
             device: stream.device, stream: stream.stream, epoch: recovery.epoch, from: recovery.missing.lowerBound,

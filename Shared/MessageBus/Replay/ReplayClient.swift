@@ -2,10 +2,10 @@ import Messages
 import Synchronization
 import ZeroMQ
 
-/// Asks publishers for missing samples: one connection for each publisher, with several requests under way.
+/// Requests missing samples from publishers: one connection for each publisher, with several pending requests.
 ///
-/// Streams suspend here until `ReplaySchedule` has decided about what they ask for. Each publisher has a task that carries out
-/// the decisions; it begins with the first stream that misses samples of it and ends with the last.
+/// Streams suspend here until `ReplaySchedule` has decided about their samples. Each publisher has a task that carries out the
+/// decisions; it begins with the first stream that misses samples of that publisher, and ends with the last.
 final class ReplayClient: Sendable {
     private struct Connection {
         let dealer: Dealer
@@ -53,7 +53,7 @@ final class ReplayClient: Sendable {
         var isUnanswered = false
         var mayMissMore = true
         while mayMissMore, let missing = try await stream.missing() {
-            // Whether the publisher is heard matters only after a request without an answer.
+            // It matters whether the publisher is heard only after a request without an answer.
             let isHeard = isUnanswered ? await stream.isHeard() : true
             let reply = try await ask(number, missing, isHeard: isHeard, limit: limit.inNanoseconds)
             isUnanswered = false
@@ -81,7 +81,7 @@ final class ReplayClient: Sendable {
                     return reason
                 }
                 if let reason { continuation.resume(returning: .gone(reason)) }
-                // The handler may have come before there was anything to end.
+                // The cancellation handler may have run before the continuation existed.
                 if Task.isCancelled { cancel(number) }
             }
         } onCancel: {
@@ -93,7 +93,8 @@ final class ReplayClient: Sendable {
         state.withLock { $0.asking.removeValue(forKey: number) }?.resume(throwing: CancellationError())
     }
 
-    /// Changes the schedule, ends the tasks of publishers with nothing left to replay, and wakes the one whose turn has come.
+    /// Changes the schedule, ends the tasks of publishers with nothing left to replay, and wakes the publisher whose turn has
+    /// come.
     @discardableResult
     private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in
@@ -107,7 +108,7 @@ final class ReplayClient: Sendable {
         }
     }
 
-    /// Begins a publisher's task, or wakes it.
+    /// Starts a publisher's task, or wakes it.
     private func connect(_ publisher: String, in state: inout State) {
         if let connection = state.connections[publisher] {
             if state.schedule.wakes(publisher) { connection.dealer.interrupt() }
@@ -115,13 +116,13 @@ final class ReplayClient: Sendable {
         }
         guard state.schedule.isWanted(publisher) else { return }
         let dealer = Dealer(context: context, thread: thread)
-        // Ends with the last stream that misses samples of it, whose own task awaits its answers.
+        // The task ends with the last stream that misses samples of the publisher; that stream's own task awaits the replies.
         state.connections[publisher] = Connection(dealer: dealer, task: Task { await drive(publisher, over: dealer) })
     }
 
     // MARK: Publishers
 
-    /// Carries out what the schedule decides for a publisher, until the task is cancelled.
+    /// Carries out the schedule's decisions for a publisher, until the task is cancelled.
     private func drive(_ publisher: String, over dealer: Dealer) async {
         var link = Link(publisher)
         while !Task.isCancelled {
@@ -160,10 +161,10 @@ final class ReplayClient: Sendable {
         }
     }
 
-    /// A publisher's connection, as its task knows it.
+    /// The state of a publisher's connection, in its task.
     private struct Link {
         let publisher: String
-        /// Where it leads; nil while there is none.
+        /// The endpoint it is connected to; nil while disconnected.
         var endpoint: String?
         var received = 0
         var isBroken = false
@@ -182,7 +183,7 @@ final class ReplayClient: Sendable {
         link.endpoint = endpoint
     }
 
-    /// Leaves a connection that has ended, or a place that is not where to ask any more, once nothing is under way there.
+    /// Closes a connection that has ended, or whose endpoint is no longer the right one, once it has no pending requests.
     private func leave(_ link: inout Link, _ dealer: Dealer) async {
         guard let endpoint = link.endpoint, link.isBroken || routes.endpoint(for: link.publisher) != endpoint,
             state.withLock({ $0.schedule.unanswered(of: link.publisher) }).isEmpty
@@ -212,7 +213,7 @@ final class ReplayClient: Sendable {
         let (number, answer) = Self.answer(frames)
         let places = routes.places(of: link.publisher)
         let replies = change { state in
-            // What names no request may be meant for any.
+            // A reply without a request's number may be meant for any of them.
             let numbers = number.map { [$0] } ?? state.schedule.unanswered(of: link.publisher)
             let verdicts = numbers.flatMap { number in
                 state.schedule.take(
@@ -232,11 +233,11 @@ final class ReplayClient: Sendable {
             case .later: continuation.resume(returning: .again(isPutOff: true))
             }
         }
-        // Another program may have refused: the publisher is asked at the other place too before that is believed.
+        // Another program may have refused: before the refusal counts, the publisher's other endpoint is asked too.
         if answer.isRefusal { _ = routes.noteSilence(of: link.publisher, at: endpoint) }
     }
 
-    /// What a reply says, and of which request; nil if it does not say that.
+    /// The request's number, nil if unreadable, and the contents of a reply.
     private static func answer(_ frames: [[UInt8]]) -> (number: Int?, answer: ReplaySchedule.Answer) {
         let head = frames.first ?? []
         if let reply = try? WireCoding.decode(ReplyEnvelope<SamplesReplay.Reply>.self, from: head),

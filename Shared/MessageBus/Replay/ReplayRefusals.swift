@@ -1,33 +1,32 @@
 package import Messages
 
-/// Decides whether samples that are asked for are gone: the publisher says so where it announces that it answers, and the other
-/// place where it may be was asked too. At either somebody else may answer, who knows nothing of them.
+/// Decides whether requested samples are gone for good. They are if the publisher refuses at the endpoint that it announces,
+/// and was asked at its other endpoint too: at either one, another program may answer that knows nothing of them.
 ///
-/// All other refusals (a key that is off the list for a moment, a publisher that is stopping or at a loss) say nothing of the
-/// samples.
+/// Other refusals do not concern the samples, such as those of a key that is briefly off the list, or of a publisher that is
+/// stopping or busy.
 package struct ReplayRefusals: Sendable {
     private var asked: Set<String> = []
     private var isRefusedWhereAnnounced = false
     private var reason: Gap.Reason?
 
-    /// Nobody was asked yet.
     package init() {}
 
-    /// Notes what came of a request.
+    /// Records the outcome of a request.
     /// - Parameters:
-    ///   - refusal: the answer; nil if there was none.
-    ///   - endpoint: where it was asked.
-    ///   - announced: where the publisher announces that it answers.
+    ///   - refusal: the refusal; nil if there was no reply.
+    ///   - endpoint: the endpoint that was asked.
+    ///   - announced: the endpoint that the publisher announces.
     package mutating func note(_ refusal: RequestError?, at endpoint: String, of announced: String) {
         asked.insert(endpoint)
         guard let refusal, let reason = Self.reason(refusal) else { return }
         if endpoint == announced { isRefusedWhereAnnounced = true }
-        // Who knows the stream knows more than who does not.
+        // A program that knows the stream takes precedence over one that does not.
         if self.reason == nil || self.reason == .notRetained { self.reason = reason }
     }
 
-    /// Why the samples are gone; nil if that is not known.
-    /// - Parameter places: all places where to ask the publisher.
+    /// Why the samples are gone; nil if that is not certain.
+    /// - Parameter places: all endpoints of the publisher.
     package func verdict(asking places: Set<String>) -> Gap.Reason? {
         isRefusedWhereAnnounced && places.isSubset(of: asked) ? reason : nil
     }

@@ -1,41 +1,38 @@
 import HeapModule
 package import Messages
 
-/// Decides which missing samples are asked for next, and what an answer, a refusal or silence means for them.
+/// Decides which missing samples to request next, and what a reply, a refusal or silence means for them.
 ///
-/// A pure value: time and answers in, requests out. A stream has one request under way at a time; one request may ask for
-/// many streams, those that have waited longest. Samples are given up only if their publisher says that they are gone, or
-/// if it gave no answer of any kind for the whole limit. After anything else they are asked for again, after pauses that grow.
+/// A pure value: time and replies in, requests out. A stream has at most one pending request; one request may cover many
+/// streams, those that have waited longest. Samples are given up only if their publisher reports that they are gone, or if it
+/// gave no answer of any kind for the whole limit. In all other cases they are requested again, after growing pauses.
 ///
-/// Bounded by replies, each of at most 4 MB: a reply counts until every stream in it has taken its samples, so that a program
-/// which is slow to take them does not pile them up. Publishers take turns at what is left of the bound.
+/// Bounded by replies, each of at most 4 MB: a reply counts until every stream in it has taken its samples, so that replies do
+/// not pile up in a slow program. Publishers take turns at what is left of the bound.
 package struct ReplaySchedule: Sendable {
-    /// A request to send to a publisher.
     package struct Request: Hashable, Sendable {
-        /// The id that its reply carries.
         package let number: Int
         package let params: SamplesReplay
     }
 
-    /// What a publisher's connection is to do next.
+    /// The next action on a publisher's connection.
     package enum Step: Hashable, Sendable {
         case send(Request)
-        /// The publisher is silent, or its connection has ended: open another one. These streams must ask again.
+        /// The publisher is silent, or its connection has ended: open another one. These streams must call `ask` again.
         case reconnect([Int])
-        /// Time is over for these streams: they must ask again, which decides about them.
+        /// The time limit of these streams has passed: they must call `ask` again, which decides about them.
         case askAgain([Int])
-        /// Wait for an answer, for a stream that asks, or for an instant.
+        /// Wait for a reply, for a stream that calls `ask`, or until an instant.
         case wait(until: Int64?)
     }
 
-    /// What became of a stream's request.
     package enum Outcome: Hashable, Sendable {
-        /// It is answered, by these of the reply's frames. Call `finish` once they are taken.
+        /// These of the reply's frames answer it. Call `finish` once the stream has taken them.
         case answer(SamplesReplay.Reply, frames: Range<Int>)
         case gone(Gap.Reason)
-        /// Nothing is known. What is missing by now is to be asked for again, which waits for its time.
+        /// Inconclusive. Call `ask` for the samples that are missing then; it waits until their time.
         case again
-        /// The same, because whoever was asked is busy: it can't give the samples yet.
+        /// The same, because the program that was asked is busy and can't send the samples yet.
         case later
     }
 
@@ -44,14 +41,13 @@ package struct ReplaySchedule: Sendable {
         package let outcome: Outcome
     }
 
-    /// What came over a connection.
+    /// A message received on a connection.
     package enum Answer: Sendable {
         case reply(SamplesReplay.Reply, frameCount: Int)
         case refusal(RequestError)
-        /// It can't be read.
         case unreadable
 
-        /// Whether samples are refused, for another reason than that there is too much to do.
+        /// Whether samples are refused, for a reason other than overload.
         var isRefusal: Bool {
             switch self {
             case .reply(let reply, _): reply.ranges?.contains { $0.error.map { !$0.isBusy } ?? false } ?? false
@@ -65,7 +61,7 @@ package struct ReplaySchedule: Sendable {
         case idle
         case waiting
         case underWay(Int)
-        /// It takes what the answer to a request brought.
+        /// The stream is taking the samples of the reply to a request.
         case taking(Int)
     }
 
@@ -74,9 +70,9 @@ package struct ReplaySchedule: Sendable {
         var request: SamplesReplay
         var limit: Int64
         var state = State.idle
-        /// From when on its publisher may be waited for in vain.
+        /// The start of the stream's time limit, if its publisher stays silent.
         var patientSince: Int64
-        /// When it began to wait for what it misses now.
+        /// When the stream began to wait for its current missing samples.
         var waitingSince: Int64
         var failures = 0
         var unreadableAnswers = 0
@@ -96,7 +92,7 @@ package struct ReplaySchedule: Sendable {
         let cost: Int
         let sentAt: Int64
         var isAnswered = false
-        /// How many requests that were sent later were answered before it.
+        /// The number of later requests that were answered before this one.
         var overtaken = 0
     }
 
@@ -111,30 +107,30 @@ package struct ReplaySchedule: Sendable {
     private struct Publisher {
         var streams: Set<Int> = []
         var waiting: Set<Int> = []
-        /// Streams that may be asked for, and some that do not wait any more: taking those out costs more than passing over them.
+        /// Streams whose samples may be requested, and some that no longer wait: removing those costs more than skipping them.
         var ready: Heap<Int> = []
-        /// Streams that must rest, and some that do not wait any more.
+        /// Streams in a pause, and some that no longer wait.
         var resting: Heap<Rest> = []
-        /// The shortest limit of any stream.
+        /// The shortest time limit of any stream.
         var shortestLimit = ReplaySchedule.silenceLimit
         var requests: [Int: UnderWay] = [:]
-        /// Whether it answered since it was silent last.
+        /// Whether the publisher has answered since its last silence.
         var isProven = false
         var knowsRanges = true
         var failures = 0
         var notBefore = Int64.min
-        /// When the first request was sent that no answer has followed.
+        /// When the first of the requests was sent that no reply has followed.
         var unansweredSince: Int64?
-        /// No stream's time is over before.
+        /// No stream's time limit passes before this instant.
         var nextEnd = Int64.min
         var progressAt = Int64.min
         var received = 0
-        /// Whether a request since its last step may change the next one.
+        /// Whether a request since the last step may change the next one.
         var isStale = false
-        /// Whether its task was woken since its last step.
+        /// Whether the publisher's task was woken since its last step.
         var isWoken = false
 
-        /// When it counts as silent, if it sends nothing until then; nil if it owes no answer.
+        /// When the publisher counts as silent if it sends nothing until then; nil if it owes no reply.
         func silentFrom(patience: Int64) -> Int64? {
             let oldest = requests.values.lazy.filter { !$0.isAnswered }.map(\.sentAt).min()
             guard let oldest else { return nil }
@@ -142,20 +138,20 @@ package struct ReplaySchedule: Sendable {
             return max(progressAt, oldest) + max(patience, longer)
         }
 
-        /// Notes how many bytes came over its connection.
+        /// Records the number of bytes received on the publisher's connection.
         mutating func note(received: Int, now: Int64) {
             if received == self.received { return }
             self.received = received
             progressAt = now
         }
 
-        /// Has a stream wait until it may be asked for, and then until it is.
+        /// Puts a stream in the queue, or in a pause until `end`.
         mutating func wait(_ stream: Int, until end: Int64) {
             guard waiting.insert(stream).inserted else { return }
             if end == .min { ready.insert(stream) } else { resting.insert(Rest(end: end, stream: stream)) }
         }
 
-        /// Whether any stream is to be asked for now. If not, `until` is lowered to when one may be.
+        /// Whether the samples of any stream are due now. If not, `until` is lowered to the next time when some may be.
         mutating func isDue(now: Int64, until: inout Int64?) -> Bool {
             while let rest = resting.min, rest.end <= now || !waiting.contains(rest.stream) {
                 resting.removeMin()
@@ -167,7 +163,7 @@ package struct ReplaySchedule: Sendable {
             return !ready.isEmpty && notBefore <= now
         }
 
-        /// The streams that the next request asks for, in their order. They do not wait any more.
+        /// Removes and returns the streams for the next request, in order.
         mutating func takeDue() -> [Int] {
             var due: [Int] = []
             while due.count < (knowsRanges ? ReplaySchedule.maximumRanges : 1), let next = ready.popMin() {
@@ -177,58 +173,58 @@ package struct ReplaySchedule: Sendable {
         }
     }
 
-    /// Replies of one publisher: it cuts connections that leave 32 MB unread (`PeerLimits`).
+    /// The maximum number of replies of one publisher: it closes connections that leave 32 MB unread (`PeerLimits`).
     package static let maximumReplies = 4
-    /// Streams in one request: each gets 60 kB of the reply at least.
+    /// The maximum number of streams in one request: each gets at least 60 kB of the reply.
     package static let maximumRanges = 64
-    /// How much all replies together may cost: 8 of publishers that answer.
+    /// The maximum cost of all replies together: 8 replies of publishers that answer.
     package static let maximumCost = 64
     private static let replyCost = 8
-    /// What a request to one that may not answer counts for, so that those which are away keep the others waiting less.
+    /// The cost of a request to a publisher that may not answer. It is low, so that absent publishers delay others less.
     private static let probeCost = 1
-    /// So many later answers show that one was lost: publishers answer requests at the same time, in any order.
+    /// The number of later replies that proves a request lost: publishers answer requests concurrently, in any order.
     private static let maximumOvertaken = 2 * maximumReplies
-    /// Answers to one stream's request that can't be read before it is given up: it may be what can't be said.
+    /// The number of unreadable replies to one stream's request before its samples are given up: they may be the reason.
     package static let maximumUnreadable = 5
-    /// How long a publisher may send nothing at all while it owes an answer, unless the program says otherwise.
+    /// How long a publisher that owes a reply may send nothing at all, by default, in nanoseconds.
     package static let patience: Int64 = 2_000_000_000
     private static let longestPatience: Int64 = 8_000_000_000
     private static let shortestPause: Int64 = 100_000_000
-    /// What comes back is asked soon enough to be caught up with in a few seconds.
+    /// Short enough to catch up within seconds with a publisher that returns, in nanoseconds.
     private static let longestPause: Int64 = 2_000_000_000
-    /// How long a publisher that is not heard is asked. Publishers keep samples this long by default, and no live samples wait
-    /// behind the missing ones.
+    /// How long a publisher that is not heard is asked, in nanoseconds: publishers retain samples this long by default, and no
+    /// live samples wait behind the missing ones.
     private static let silenceLimit: Int64 = 600_000_000_000
 
     private var streams: [Int: Stream] = [:]
     private var publishers: [String: Publisher] = [:]
-    /// Publishers that could send and may not yet, in their order.
+    /// Publishers that have something to send but must wait, in order.
     private var turns: [String] = []
     private var cost = 0
     private var lastNumber = 0
     private var random: UInt64
-    /// Longer if a publisher was silent before, since it may be slow.
+    /// In nanoseconds; doubled after repeated failures, up to `longestPatience`, because a silent publisher may be slow.
     private let patience: Int64
 
     /// - Parameters:
-    ///   - seed: what the pauses' jitter follows from.
-    ///   - patience: how long a publisher may send nothing at all while it owes an answer, in nanoseconds.
+    ///   - seed: the seed of the pauses' jitter.
+    ///   - patience: how long a publisher that owes a reply may send nothing at all, in nanoseconds.
     package init(seed: UInt64, patience: Int64 = patience) {
         random = seed
         self.patience = patience
     }
 
-    /// Replies under way, or not taken yet, of all publishers.
+    /// The number of replies of all publishers that are pending or not taken yet.
     package var replyCount: Int { publishers.values.reduce(0) { $0 + $1.requests.count } }
 
     // MARK: Streams
 
-    /// Asks for samples that a stream misses. Streams with lower numbers have waited longer.
+    /// Registers a request for samples that a stream misses. Streams with lower numbers have waited longer.
     /// - Parameters:
-    ///   - publisher: the endpoint that it announces.
-    ///   - isHeard: whether the publisher is heard. If not, its network may be down while it still keeps the samples.
-    ///   - limit: how long a publisher that is heard may give no answer.
-    /// - Returns: why the samples are given up at once; nil if they will be asked for.
+    ///   - publisher: the endpoint that the publisher announces.
+    ///   - isHeard: whether the publisher is heard. If not, its network may be down while it still has the samples.
+    ///   - limit: how long a publisher that is heard may leave requests unanswered, in nanoseconds.
+    /// - Returns: why the samples are given up at once; nil if they will be requested.
     package mutating func ask(
         _ number: Int, for request: SamplesReplay, at publisher: String, isHeard: Bool, limit: Int64, now: Int64
     ) -> Gap.Reason? {
@@ -259,15 +255,15 @@ package struct ReplaySchedule: Sendable {
         return nil
     }
 
-    /// Whether the caller must wake a publisher's task, because a new request may change its next step. True once until
-    /// that step, because thousands of streams may ask together.
+    /// Whether the caller must wake a publisher's task, because a new request may change its next step. Returns true only once
+    /// before that step, because thousands of streams may ask together.
     package mutating func wakes(_ publisher: String) -> Bool {
         guard let known = publishers[publisher], known.isStale, !known.isWoken else { return false }
         publishers[publisher]?.isWoken = true
         return true
     }
 
-    /// Notes that a stream has taken what an answer brought.
+    /// Records that a stream has taken the samples of its reply.
     package mutating func finish(_ number: Int) {
         guard case .taking(let request) = streams[number]?.state, let publisher = streams[number]?.publisher else {
             return
@@ -276,7 +272,7 @@ package struct ReplaySchedule: Sendable {
         release(number, from: request, of: publisher)
     }
 
-    /// Forgets a stream, and its publisher if no other misses samples of it.
+    /// Removes a stream, and its publisher if no other stream misses samples of it.
     package mutating func leave(_ number: Int) {
         finish(number)
         guard let stream = streams.removeValue(forKey: number) else { return }
@@ -291,20 +287,20 @@ package struct ReplaySchedule: Sendable {
         turns.removeAll { $0 == stream.publisher }
     }
 
-    /// Whether a publisher has streams that miss samples.
+    /// Whether any stream misses samples of a publisher.
     package func isWanted(_ publisher: String) -> Bool { publishers[publisher] != nil }
 
-    /// The requests that a publisher owes answers to.
+    /// The numbers of the requests that a publisher has not answered.
     package func unanswered(of publisher: String) -> [Int] {
         publishers[publisher]?.requests.filter { !$0.value.isAnswered }.keys.sorted() ?? []
     }
 
-    /// The publisher whose turn has come while it waits for it.
+    /// The waiting publisher whose turn has come; nil if none can send.
     package var nextInTurn: String? {
         firstInTurn.flatMap { cost + requestCost(at: $0) <= Self.maximumCost ? $0 : nil }
     }
 
-    /// One whose own replies are not all taken yet lets the others pass.
+    /// The first waiting publisher with room for another reply; the others are skipped.
     private var firstInTurn: String? { turns.first { hasRoom($0) } }
 
     private func hasRoom(_ name: String) -> Bool {
@@ -314,10 +310,10 @@ package struct ReplaySchedule: Sendable {
 
     // MARK: Publishers
 
-    /// What to do next at a publisher.
+    /// Decides a publisher's next step.
     /// - Parameters:
-    ///   - endpoint: where it is asked.
-    ///   - received: how many bytes came over the connection.
+    ///   - endpoint: the endpoint that is asked.
+    ///   - received: the number of bytes received on the connection.
     ///   - isBroken: whether the connection has ended.
     package mutating func step(
         of name: String, at endpoint: String, received: Int, isBroken: Bool, now: Int64
@@ -344,7 +340,7 @@ package struct ReplaySchedule: Sendable {
         return .send(send(to: name, cost: cost, now: now))
     }
 
-    /// Takes the streams back whose time is over.
+    /// Withdraws and returns the streams whose time limit has passed.
     private mutating func overdueStreams(of name: String, now: Int64) -> [Int] {
         guard let asking = publishers[name]?.streams, now >= publishers[name]?.nextEnd ?? .max else { return [] }
         var over: [Int] = []
@@ -373,8 +369,9 @@ package struct ReplaySchedule: Sendable {
         return Request(number: lastNumber, params: SamplesReplay(due.compactMap { streams[$0]?.request }))
     }
 
-    /// Notes that a publisher can't be reached, or sent what is not an answer to anything.
-    /// - Returns: the streams that must ask again: all that wait for it, since each may have come to its end.
+    /// Records that a publisher can't be reached, or sent a message that answers no request.
+    /// - Returns: the streams that must call `ask` again: all that wait for the publisher, since the time limit of each may
+    ///   have passed.
     package mutating func fail(_ name: String, at endpoint: String, now: Int64) -> [Int] {
         guard var publisher = publishers[name] else { return [] }
         let lost = publisher.requests.filter { !$0.value.isAnswered }
@@ -402,11 +399,11 @@ package struct ReplaySchedule: Sendable {
         return all
     }
 
-    /// Takes what a publisher sent.
+    /// Takes a message from a publisher.
     /// - Parameters:
-    ///   - number: the request that it answers. An answer to a request that was given up is ignored.
-    ///   - endpoint: where it was asked.
-    ///   - places: all places where to ask it.
+    ///   - number: the request that the message answers. An answer to a request that was given up is ignored.
+    ///   - endpoint: the endpoint that was asked.
+    ///   - places: all endpoints of the publisher.
     package mutating func take(
         _ answer: Answer, to number: Int, of name: String, at endpoint: String, places: Set<String>, now: Int64
     ) -> [Verdict] {
@@ -438,7 +435,7 @@ package struct ReplaySchedule: Sendable {
         case .refusal(let error):
             publisher.unansweredSince = nil
             if error.isAboutStream {
-                // One that does not know ranges refuses the first alone.
+                // A publisher that does not know ranges refuses only the first.
                 if request.streams.count > 1 { publisher.knowsRanges = false }
                 outcomes = request.streams.enumerated().map { index, stream in
                     index > 0
@@ -473,7 +470,7 @@ package struct ReplaySchedule: Sendable {
         return verdicts
     }
 
-    // MARK: What an answer means
+    // MARK: Answers
 
     private enum Found {
         case answer(SamplesReplay.Reply, frames: Range<Int>)
@@ -481,7 +478,7 @@ package struct ReplaySchedule: Sendable {
         case nothing
     }
 
-    /// What a reply says of each of so many streams; nil if it makes no sense.
+    /// The part of a reply for each of `count` streams; nil if the parts don't match the request or the frames.
     private static func outcomes(of reply: SamplesReplay.Reply, frameCount: Int, count: Int) -> [Found]? {
         guard let parts = reply.ranges else {
             return (0..<count).map { $0 == 0 ? .answer(reply, frames: 0..<frameCount) : .nothing }
@@ -499,7 +496,7 @@ package struct ReplaySchedule: Sendable {
         return first == frameCount ? found : nil
     }
 
-    /// What the refusal of one stream's samples means.
+    /// Decides about the refusal of one stream's samples.
     private mutating func refuse(
         _ number: Int, _ error: RequestError, at endpoint: String, of name: String, places: Set<String>, now: Int64
     ) -> Outcome {
@@ -517,17 +514,17 @@ package struct ReplaySchedule: Sendable {
         publisher.notBefore = now + pause(after: publisher.failures, atLeast: seconds)
     }
 
-    /// Grows, and is another one for each program that waits for the same publisher.
+    /// Doubles with each failure up to `longestPause`; jitter spreads programs that wait for the same publisher.
     private mutating func pause(after failures: Int, atLeast seconds: Double?) -> Int64 {
         random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         let pause = min(Self.longestPause, Self.shortestPause << max(0, min(failures, 8) - 1))
-        // Between three and five quarters of it.
+        // Between three and five quarters of the pause.
         let jittered = pause * 3 / 4 + Int64(random >> 33) % (pause / 2)
         guard let seconds, seconds > 0 else { return jittered }
         return max(jittered, Int64(min(seconds, 60) * 1e9) + jittered / 4)
     }
 
-    /// The streams of requests that were lost on their way, while others were answered.
+    /// Verdicts for the streams of requests that were lost on their way, while later ones were answered.
     private mutating func overtaken(by number: Int, of publisher: inout Publisher) -> [Verdict] {
         var verdicts: [Verdict] = []
         for (other, var request) in publisher.requests where other < number && !request.isAnswered {
@@ -544,7 +541,7 @@ package struct ReplaySchedule: Sendable {
 
     // MARK: Bookkeeping
 
-    /// What a stream misses next gets its own time.
+    /// Restarts a stream's time limits for its next missing samples.
     private func settled(_ stream: Stream, at now: Int64) -> Stream {
         var stream = stream
         stream.patientSince = now
@@ -556,7 +553,7 @@ package struct ReplaySchedule: Sendable {
         return stream
     }
 
-    /// When a stream's publisher counts as unreachable; nil while it answers.
+    /// When a stream's time limit passes; nil while its publisher answers.
     private func end(of stream: Stream) -> Int64? {
         guard let silent = publishers[stream.publisher]?.unansweredSince else { return nil }
         return min(
@@ -591,7 +588,7 @@ extension Int64 {
 }
 
 extension SamplesReplay {
-    /// Whether a request is for the same samples, without those that came meanwhile.
+    /// Whether `other` asks for the same samples, possibly with a different `count` because more arrived.
     fileprivate func isContinued(by other: SamplesReplay) -> Bool {
         device == other.device && stream == other.stream && epoch == other.epoch && from == other.from
     }
@@ -600,7 +597,7 @@ extension SamplesReplay {
 extension RequestError {
     fileprivate var isBusy: Bool { data?.reason == Reason.busy.word }
 
-    /// Whether it says something of one stream, and not of the whole request.
+    /// Whether the error concerns one stream, and not the whole request.
     fileprivate var isAboutStream: Bool {
         [Reason.unknownStream, .unknownEpoch, .invalidParameter, .notInSource, .estimated].contains {
             data?.reason == $0.word

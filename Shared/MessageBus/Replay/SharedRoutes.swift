@@ -1,6 +1,6 @@
 import Synchronization
 
-/// `ReplayRoutes` that all who ask publishers share.
+/// `ReplayRoutes` that all clients of publishers share, from any thread.
 final class SharedRoutes: Sendable {
     private let routes = Mutex(ReplayRoutes())
 

@@ -1,8 +1,8 @@
 package import Messages
 
-/// Reads what publishers say of their streams, of many streams at once.
+/// Reads publishers' descriptions of many streams.
 package struct StreamDescriptions {
-    /// Streams that are remembered: a stranger could publish under ever new names.
+    /// The maximum number of remembered streams: a hostile publisher could use new names without end.
     private static let maximumNames = 16_384
 
     private var readers = TopicTable<StreamDescriptionReader>()
@@ -22,7 +22,7 @@ package struct StreamDescriptions {
 }
 
 extension StreamDescription {
-    /// Publishers describe their streams each second. One that has not done so for this long, in nanoseconds, is not running or not
-    /// reachable: asking it would only hold up who asks.
+    /// A publisher describes each stream every second. If it has not done so for this long, in nanoseconds, it is not running
+    /// or not reachable, and asking it would only delay the client.
     package static let life: Int64 = 5_000_000_000
 }

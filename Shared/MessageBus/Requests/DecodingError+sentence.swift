@@ -1,5 +1,5 @@
 extension DecodingError {
-    /// What was wrong and where, in one sentence for a person.
+    /// The fault and its place, in one sentence for a person.
     public var sentence: String {
         switch self {
         case .keyNotFound(let key, let context): "'\(Self.path(context, key))' is missing"

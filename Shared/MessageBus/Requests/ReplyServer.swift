@@ -1,18 +1,17 @@
 public import Messages
 public import ZeroMQ
 
-/// Serves a router over a REP endpoint: several requests at once, each within a time limit.
+/// Serves a router over a REP endpoint: several requests concurrently, each with a time limit.
 public final class ReplyServer: Sendable {
-    /// Requests answered at the same time; further ones wait in the socket. Long ones count for several, since each is in
-    /// memory more than once while it is read.
+    /// The number of requests answered concurrently; further ones wait in the socket. A long request counts as several, because
+    /// it is in memory more than once while it is read.
     private static let maximumConcurrency = 64
-    /// From this length on a request counts for two, and so on.
+    /// In bytes: each further such length counts as another request.
     private static let ordinaryLength = 1 << 14
-    /// The most that a long request counts for: one alone must not wait until all others are answered, and keep those behind it
-    /// waiting.
+    /// The maximum weight of a long request, so that it need not wait until all others are answered, and delay those behind it.
     private static let largestWeight = maximumConcurrency / 4
 
-    /// Where it listens, with its real port.
+    /// The endpoint it is bound to, with the actual port.
     public let endpoint: String
     private let replier: Replier
     private let router: RequestRouter
@@ -20,11 +19,12 @@ public final class ReplyServer: Sendable {
     private let role: @Sendable (_ user: String?) -> Role?
     private let refused: @Sendable (_ user: String?, _ error: RequestError) -> Void
 
-    /// Listens.
+    /// Binds a REP socket.
     /// - Parameters:
-    ///   - timeLimit: a handler that takes longer is cancelled, and its asker told so. Until it ends it counts as under way.
-    ///   - role: what a client may do, by its key in Z85; asked at each request. The key is nil if none was asked for.
-    ///   - refused: told of a client that asked for what its role does not allow.
+    ///   - timeLimit: a handler that takes longer is cancelled, and the client gets an error. The handler counts as running
+    ///     until it ends.
+    ///   - role: the client's role by its key in Z85, evaluated for each request. The key is nil if the socket requires none.
+    ///   - refused: called if a client's role does not allow its request.
     public init(
         listeningOn endpoint: String, router: RequestRouter, context: Context, thread: SocketThread,
         timeLimit: Duration = .seconds(30), options: SocketOptions = .replying,
@@ -39,10 +39,10 @@ public final class ReplyServer: Sendable {
         self.refused = refused
     }
 
-    /// What happened to the socket's connections so far.
+    /// The socket's connection events so far.
     public var connectionEvents: ConnectionEvents { replier.connectionEvents }
 
-    /// Answers requests until the task is cancelled; then waits for the handlers under way.
+    /// Answers requests until the task is cancelled, then waits for running handlers.
     public func run() async throws {
         try await withThrowingTaskGroup(of: Int.self) { group in
             var underWay = 0
@@ -67,8 +67,8 @@ public final class ReplyServer: Sendable {
         }
     }
 
-    /// Answers a request, and returns when its handler has ended: one that waits for a disk that hangs may not notice that
-    /// it is cancelled, and its asker does not wait for it.
+    /// Answers a request, and returns when its handler has ended. The client does not wait for that: a handler that waits for a
+    /// hung disk may not notice its cancellation.
     private func answer(_ request: Replier.Request) async throws {
         try await withThrowingTaskGroup(of: [[UInt8]]?.self) { group in
             group.addTask {

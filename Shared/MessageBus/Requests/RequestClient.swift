@@ -1,14 +1,14 @@
 public import Messages
 public import ZeroMQ
 
-/// Asks a program: typed requests over a REQ socket, each with a time limit.
+/// Sends typed requests to a program over a REQ socket, each with a time limit.
 ///
-/// A connection that breaks takes a request or its reply with it, and nobody is told. So a request that may be repeated
-/// is sent again when its reply is overdue, until its time is over.
+/// A broken connection silently loses a request or its reply. So a repeatable request is sent again when its reply is overdue,
+/// until its time limit.
 ///
-/// A host's name is looked up before a request, by `EndpointResolver`.
+/// `EndpointResolver` looks up a host's name before each request.
 public final class RequestClient: Sendable {
-    /// When a reply is overdue.
+    /// The time after which a reply is overdue.
     private static let repeatInterval = Duration.seconds(3)
 
     /// The program's REP endpoint.
@@ -16,14 +16,14 @@ public final class RequestClient: Sendable {
     private let requester: Requester
     private let resolver: EndpointResolver
 
-    /// Connects to a program, now or whenever it is there.
+    /// Connects to a program, as soon as it is running.
     public convenience init(
         context: Context, thread: SocketThread, endpoint: String, options: SocketOptions = SocketOptions()
     ) throws(ZeroMQError) {
         try self.init(context: context, thread: thread, endpoint: endpoint, options: options, names: .system)
     }
 
-    /// Connects to a program whose name is looked up by somebody.
+    /// Connects to a program, with a given way to look up its name.
     package init(
         context: Context, thread: SocketThread, endpoint: String, options: SocketOptions = SocketOptions(),
         names: NameLookup
@@ -34,18 +34,18 @@ public final class RequestClient: Sendable {
             context: context, thread: thread, endpoint: resolver.isPlace ? endpoint : nil, options: options)
     }
 
-    /// Sends a request and waits for what it asks.
-    /// - Throws: `RequestError` if it is refused, `ZeroMQError` with `timedOut` if no answer arrives, and
-    ///   `MessageError` where the answer can't be read.
+    /// Sends a request and waits for its reply.
+    /// - Throws: `RequestError` if the request is refused, `ZeroMQError` with `timedOut` if no reply arrives, and
+    ///   `MessageError` if the reply can't be read.
     public func send<Params: Request>(_ request: Params, timeout: Duration) async throws -> Params.Reply {
         try await sendForFrames(request, timeout: timeout).reply
     }
 
-    /// Sends a request whose reply brings further frames.
+    /// Sends a request whose reply has further frames.
     public func sendForFrames<Params: Request>(
         _ request: Params, timeout: Duration
     ) async throws -> (reply: Params.Reply, frames: ArraySlice<[UInt8]>) {
-        // One socket takes one request at a time and drops late replies itself, so any id will do.
+        // The socket takes one request at a time and drops late replies itself, so all requests can have the same id.
         let envelope = RequestEnvelope(id: .integer(1), params: request)
         let frames = try await reply(to: WireCoding.encode(envelope), repeating: Params.isRepeatable, timeout: timeout)
         do {

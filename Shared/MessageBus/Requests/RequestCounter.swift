@@ -1,10 +1,10 @@
 import Synchronization
 
-/// How many requests of a kind there were. It knows nobody, so that who shows it does not hold the program.
+/// Counts requests of one kind. It references nothing, so that code that displays it does not keep the program alive.
 public final class RequestCounter: Sendable {
     private let number = Atomic<Int>(0)
 
-    /// So many, so far.
+    /// The number of requests so far.
     public var count: Int { number.load(ordering: .relaxed) }
 
     func countOne() { number.add(1, ordering: .relaxed) }

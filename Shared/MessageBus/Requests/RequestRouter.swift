@@ -1,10 +1,11 @@
 public import Messages
 
-/// Which method is answered by what, and the rules of JSON-RPC around them. No sockets: bytes in, bytes out.
+/// Maps methods to handlers, and applies the rules of JSON-RPC. It has no sockets: bytes in, bytes out.
 ///
-/// Whatever comes in, something goes out: a result or an error that says what to do.
+/// Every request gets a reply: a result, or an error that explains what to do.
 public struct RequestRouter: Sendable {
-    /// A request longer than this is refused unread. The longest that makes sense names some hundred streams.
+    /// The maximum size of a request in bytes; longer ones are refused unread. The longest useful one names some hundred
+    /// streams.
     public static let maximumRequestSize = 1 << 20
 
     private typealias Handler =
@@ -14,26 +15,26 @@ public struct RequestRouter: Sendable {
         ) async throws -> [[UInt8]]
 
     private var handlers: [String: Handler] = [:]
-    /// Counts the requests that could not be read.
+    /// Counts requests that could not be read.
     public let malformed = RequestCounter()
 
-    /// Answers nothing yet.
+    /// Creates a router without handlers.
     public init() {}
 
-    /// The standard's codes for what is no JSON, no request, or has the wrong parameters.
+    /// The standard's codes for text that is not JSON, JSON that is not a request, and wrong parameters.
     private static let malformedCodes = [-32_700, -32_600, -32_602]
 
-    /// The methods that are answered, sorted.
+    /// The methods with handlers, sorted.
     public var methods: [String] { handlers.keys.sorted() }
 
-    /// Answers a method.
+    /// Sets the handler of a method.
     public mutating func on<Params: Request>(
         _ type: Params.Type, _ handler: @escaping @Sendable (Params) async throws -> Params.Reply
     ) {
         onWithFrames(type) { (try await handler($0), []) }
     }
 
-    /// Answers a method whose reply brings further frames.
+    /// Sets the handler of a method whose reply has further frames.
     public mutating func onWithFrames<Params: Request>(
         _ type: Params.Type, _ handler: @escaping @Sendable (Params) async throws -> (Params.Reply, [[UInt8]])
     ) {
@@ -45,7 +46,7 @@ public struct RequestRouter: Sendable {
         }
     }
 
-    /// Answers a method whose request has a second frame, with bytes.
+    /// Sets the handler of a method whose request has a second frame, with bytes.
     public mutating func onWithBytes<Params: Request>(
         _ type: Params.Type, _ handler: @escaping @Sendable (Params, [UInt8]) async throws -> Params.Reply
     ) {
@@ -81,8 +82,8 @@ public struct RequestRouter: Sendable {
 
     /// The reply to a request's frames.
     /// - Parameters:
-    ///   - role: what the asker may do; nil for nothing.
-    ///   - refused: called when that is not enough.
+    ///   - role: the client's role; nil if it may do nothing.
+    ///   - refused: called if the role does not allow the request.
     public func answer(
         _ frames: [[UInt8]], as role: Role? = .delete, refused: (RequestError) -> Void = { _ in }
     ) async -> [[UInt8]] {
@@ -96,7 +97,8 @@ public struct RequestRouter: Sendable {
             }
             guard let handler = handlers[header.method] else {
                 throw RequestError.unknownMethod(
-                    "there is no method '\(header.method.prefix(100))'; there are \(methods.joined(separator: ", "))")
+                    "there is no method '\(header.method.prefix(100))'; the methods are \(methods.joined(separator: ", "))"
+                )
             }
             return try await handler(id, request, Array(frames.dropFirst()), role, refused)
         } catch {
@@ -107,7 +109,7 @@ public struct RequestRouter: Sendable {
         }
     }
 
-    /// The reply to a request that took too long.
+    /// The reply to a request that exceeded its time limit.
     func timedOut(_ frames: [[UInt8]], after limit: Duration) -> [[UInt8]] {
         let header = try? Self.header(of: Self.first(frames))
         return [Self.refusal(id: header?.id ?? .null, RequestError(.timedOut, "there was no answer within \(limit)"))]
@@ -143,7 +145,7 @@ public struct RequestRouter: Sendable {
     private static func refusal(id: RequestIdentifier, _ error: any Error) -> [UInt8] {
         let refusal = (error as? any RequestFailure)?.refusal ?? .internalError("\(error)")
         let reply = ReplyEnvelope<Empty>(id: id, error: refusal)
-        // Encoding plain texts and numbers does not fail; if it did, this constant is still a reply.
+        // Encoding plain texts and numbers does not fail; if it did, this constant would still be a reply.
         return (try? WireCoding.encode(reply))
             ?? Array(
                 #"{"error":{"code":-32603,"message":"the error can't be encoded"},"id":null,"jsonrpc":"2.0"}"#.utf8)

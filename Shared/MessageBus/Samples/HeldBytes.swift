@@ -1,6 +1,6 @@
-/// How much waits in memory for samples before it, in all streams together. Confined to one thread.
+/// Counts the bytes that are held back in memory behind missing samples, in all streams together. Confined to one thread.
 package final class HeldBytes {
-    /// What arrives beyond it is replayed later, when there is room again.
+    /// In bytes. Batches that arrive beyond it are replayed later, when there is room again.
     package let limit: Int
     package private(set) var bytes = 0
 
@@ -8,7 +8,7 @@ package final class HeldBytes {
 
     package var hasRoom: Bool { bytes < limit }
 
-    /// Counts what a stream holds in place of what was counted of it before.
+    /// Updates the count for one stream, in place of its previous count.
     package func account(for buffer: ReorderBuffer, _ counted: inout Int) {
         bytes += buffer.heldBytes - counted
         counted = buffer.heldBytes

@@ -1,23 +1,23 @@
 package import Messages
 
-/// One stream's samples in order, of one run of its publisher, an epoch, at a time: which batches are of it, which wait for
-/// others, what is missing, and where that is replayed.
+/// One stream's samples in order, one epoch at a time: it sorts out batches of the epoch, those that wait, and missing samples,
+/// and has the endpoint that replays them.
 package struct OrderedSamples {
-    /// So many starts of the publisher are remembered, to know another publisher of the same stream by.
+    /// The number of past epochs to remember, in order to detect another publisher of the same stream.
     private static let rememberedEpochs = 64
 
     package let name: StreamName
     package private(set) var epoch: String
-    /// Where missing samples are replayed.
+    /// The endpoint that replays missing samples.
     package var replay: String
     package var buffer = ReorderBuffer()
-    /// The epoch as it stands in a body.
+    /// The epoch as a body spells it.
     private var token: [UInt8]
     private var pastEpochs: [String] = []
     private let held: HeldBytes
     private var accountedBytes = 0
 
-    /// - Parameter held: counts what waits, of several streams.
+    /// - Parameter held: counts the waiting bytes of several streams.
     package init(_ description: StreamDescription, held: HeldBytes) {
         name = description.name
         epoch = description.epoch
@@ -30,11 +30,11 @@ package struct OrderedSamples {
 
     // MARK: Epochs
 
-    /// Whether an epoch was left before: another publisher has a stream of this name.
+    /// Whether the stream left this epoch before. If so, another publisher has a stream of the same name.
     package func hasLeft(_ epoch: String) -> Bool { pastEpochs.contains(epoch) }
 
-    /// Leaves the epoch for another one. What is missing of it must be given up before.
-    /// - Parameter first: the first sample of that one.
+    /// Changes to another epoch. Missing samples of the current one must be given up before.
+    /// - Parameter first: the first sample of the new epoch.
     package mutating func begin(_ epoch: String, at first: Int) {
         if pastEpochs.count == Self.rememberedEpochs { pastEpochs.removeFirst() }
         pastEpochs.append(self.epoch)
@@ -45,7 +45,7 @@ package struct OrderedSamples {
         account()
     }
 
-    /// Whether a batch is of the epoch.
+    /// Whether a batch belongs to the current epoch.
     package mutating func isOfEpoch(_ batch: ReceivedBatch) -> Bool {
         let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
         if token.isSame(as: self.token) { return true }
@@ -56,7 +56,7 @@ package struct OrderedSamples {
 
     // MARK: Batches
 
-    /// Places a batch of the epoch. One that must wait is held if there is room for it; it is replayed if not.
+    /// Decides about a batch of the epoch. A batch that must wait is held if there is room, and replayed later if not.
     package mutating func admit(_ batch: ReceivedBatch) -> ReorderBuffer.Admission {
         let admission = buffer.admit(epoch: epoch, sequence: batch.body.sequence, count: batch.body.count)
         if admission == .wait || admission == .gap {
@@ -66,21 +66,22 @@ package struct OrderedSamples {
         return admission
     }
 
-    /// Refuses what a replay may not bring.
+    /// Refuses batches of other streams or epochs in a replay.
+    /// - Throws: `malformed`.
     package mutating func checkReplayed(_ batch: ReceivedBatch) throws(MessageError) {
         guard isOfEpoch(batch), batch.isOf(name) else {
             throw MessageError(.malformed, "a replay brought another stream's samples")
         }
     }
 
-    /// The rows of a replayed batch that are missing next; nil if none are.
+    /// The rows of a replayed batch that are missing next; nil if there are none.
     package mutating func admitReplayed(_ batch: ReceivedBatch) -> Range<Int>? {
         buffer.admitRecovered(epoch: epoch, sequence: batch.body.sequence, count: batch.body.count)
     }
 
-    /// What is to be replayed next; nil if nothing is missing.
+    /// The request for the next missing samples; nil if none are missing.
     package var missing: MissingSamples? { buffer.recovery.map { MissingSamples($0, of: name, at: replay) } }
 
-    /// Counts what waits, after batches were taken from the buffer.
+    /// Updates the count of held bytes after batches were taken from the buffer.
     package mutating func account() { held.account(for: buffer, &accountedBytes) }
 }

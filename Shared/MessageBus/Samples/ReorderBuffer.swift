@@ -1,35 +1,33 @@
 import DequeModule
 package import Messages
 
-/// Decides what becomes of each batch of a stream: taken now, known already, or held back while the samples before
-/// it are asked for again, so that samples stay in order.
+/// Decides about each batch of a stream, so that samples stay in order: take it, drop a duplicate, or hold it back until the
+/// missing samples before it are replayed.
 ///
-/// A pure value without threads or clocks. The samples of an epoch are counted by a `SequenceCursor`; an epoch that is
-/// met for the first time is expected from its sample 0, unless `start` said otherwise.
+/// A pure value without threads or clocks. A `SequenceCursor` counts the samples of each epoch. A new epoch is expected from
+/// its sample 0, unless `start` set another one.
 package struct ReorderBuffer: Sendable {
-    /// What becomes of a batch.
     package enum Admission: Hashable, Sendable {
-        /// These of its samples are new and in order: use them.
+        /// These samples of the batch are new and in order.
         case take(Range<Int>)
-        /// All of it was had before.
+        /// All its samples were taken or given up before.
         case duplicate
         /// It was sampled after the end that was set.
         case late
-        /// Its turn has not come: give it to `hold`.
+        /// Its turn has not come: pass it to `hold`.
         case wait
-        /// Samples before it are missing: ask for `recovery`, and give it to `hold`.
+        /// Samples before it are missing: request `recovery`, and pass the batch to `hold`.
         case gap
     }
 
-    /// Samples that are being asked for again.
+    /// Samples that are being replayed.
     package struct Recovery: Hashable, Sendable {
-        /// Their epoch.
         package var epoch: String
-        /// What of them is still missing; empty once all were taken or given up.
+        /// The samples that are still missing; empty once all were taken or given up.
         package var missing: Range<Int>
     }
 
-    /// A batch that waits for its turn, with its frames copied.
+    /// A batch that waits for its turn, with copied frames.
     package struct HeldBatch: Hashable, Sendable {
         package var epoch: String
         package var sequence: Int
@@ -43,14 +41,13 @@ package struct ReorderBuffer: Sendable {
             self.frames = frames
         }
 
-        /// Copies a batch.
         package init(_ batch: ReceivedBatch, epoch: String) {
             self.init(
                 epoch: epoch, sequence: batch.body.sequence, count: batch.body.count,
                 frames: [Array(batch.frame)] + (batch.packed.map { [Array($0)] } ?? []))
         }
 
-        /// Lends the batch as it arrived.
+        /// Lends the batch in its received form.
         package func withBatch<Result>(_ body: (ReceivedBatch) throws -> Result) throws -> Result {
             try frames[0].withUnsafeBytes { frame in
                 let found = try SampleBody(frame)
@@ -63,7 +60,7 @@ package struct ReorderBuffer: Sendable {
         fileprivate var byteCount: Int { frames.reduce(0) { $0 + $1.count } }
     }
 
-    /// The end of the last sample that can be counted.
+    /// The upper bound of a sample's sequence, exclusive.
     package static let maximumSequence = ReceivedBatch.maximumSequence
 
     private struct EpochState {
@@ -71,16 +68,16 @@ package struct ReorderBuffer: Sendable {
         var cursor: SequenceCursor
         /// The first sample that is not wanted any more.
         var end: Int?
-        /// Whether it was met: otherwise batches of it only wait, or had no room.
+        /// Whether a batch of it was considered; otherwise its batches only wait, or had no room.
         var isMet = false
-        /// Whether it has ended at a sample that is not known.
+        /// Whether the epoch has ended at an unknown sample.
         var isEndUnknown = false
         /// Whether samples of it were taken or given up here.
         var hasBegun = false
-        /// Behind the last sample that came and could not wait here.
+        /// The end of the last sample that arrived and had no room here.
         var unheld = 0
 
-        /// Whether samples that came are neither taken nor given up, and not being asked for.
+        /// Whether samples that had no room are still neither taken nor given up, and not being requested.
         var lacksUnheld: Bool { cursor.next < min(unheld, end ?? .max) }
 
         mutating func advance(to next: Int) {
@@ -89,37 +86,36 @@ package struct ReorderBuffer: Sendable {
         }
     }
 
-    /// A run of samples that is being asked for: from its epoch's next one on.
+    /// A run of samples that is being requested, from its epoch's `cursor.next` on.
     private struct Asked {
         var epoch: Int
         var end: Int
-        /// Whether there may be none, because the unknown end of the epoch is searched for.
+        /// Whether the run may be empty, because it searches for the unknown end of the epoch.
         var isSearch = false
     }
 
-    /// Few: one per start of the publisher. The latest is looked at first.
+    /// Few: one per start of the publisher. The latest is searched first.
     private var epochs: [EpochState] = []
     private var asked: Asked?
     private var held: Deque<HeldBatch> = []
-    /// Bytes of the batches that wait.
+    /// The size of the waiting batches, in bytes.
     package private(set) var heldBytes = 0
-    /// How many batches wait.
     package var heldCount: Int { held.count }
 
-    /// Nothing has arrived.
     package init() {}
 
-    /// Whether a batch's numbers are ones that a stream can come to.
+    /// Whether a stream can reach these numbers.
     package static func isPossible(sequence: Int, count: Int) -> Bool {
         ReceivedBatch.isPossible(sequence: sequence, count: count)
     }
 
-    /// The sample of an epoch that is expected next: how many of it were taken or given up.
+    /// The next expected sample of an epoch: the number of its samples that were taken or given up. Nil if the epoch was not
+    /// met.
     package func next(of epoch: String) -> Int? {
         epochs.last { $0.epoch == epoch && $0.isMet }?.cursor.next
     }
 
-    /// What is being asked for, if anything is.
+    /// The samples that are being requested; nil if there are none.
     package var recovery: Recovery? {
         asked.map { asked in
             let next = epochs[asked.epoch].cursor.next
@@ -127,15 +123,15 @@ package struct ReorderBuffer: Sendable {
         }
     }
 
-    /// Whether a request asks for what is missing next. While its answer was awaited, everything may have changed.
+    /// Whether `request` still starts at the next missing sample. Everything may have changed while its reply was awaited.
     package func isMissing(_ request: SamplesReplay) -> Bool {
         recovery.map { $0.epoch == request.epoch && $0.missing.lowerBound == request.from } ?? false
     }
 
-    /// Whether what is being asked for is the unknown end of an epoch.
+    /// Whether the current request searches for the unknown end of an epoch.
     package var isSearchingEnd: Bool { asked?.isSearch ?? false }
 
-    /// Says that a given sample of an epoch that nothing was said of before is the first one wanted.
+    /// Sets the first wanted sample of a new epoch.
     /// - Parameter hasBegun: whether samples before it were taken or given up.
     package mutating func start(epoch: String, at sequence: Int, hasBegun: Bool = false) {
         let index = meet(epoch)
@@ -143,10 +139,10 @@ package struct ReorderBuffer: Sendable {
         epochs[index].hasBegun = hasBegun
     }
 
-    /// Says that nothing is wanted from a given sample of an epoch on, and nothing of epochs which were not met yet.
+    /// Sets the end of the wanted samples in an epoch. Epochs that were not met yet are not wanted.
     package mutating func end(epoch: String, before sequence: Int) {
         let index = meet(epoch)
-        // What came before it is wanted, also where it only waits.
+        // Everything before it is wanted, even if it only waits.
         for earlier in epochs[..<index].indices { epochs[earlier].isMet = true }
         let end = Self.possible(sequence)
         epochs[index].end = end
@@ -155,21 +151,21 @@ package struct ReorderBuffer: Sendable {
         if let asked, asked.epoch == index { self.asked = Asked(epoch: index, end: min(asked.end, end)) }
     }
 
-    /// Says that an epoch has ended at a sample that is not known. Samples behind its last one are asked for before anything of a
-    /// later epoch is taken.
+    /// Marks an epoch as ended at an unknown sample. Samples after its last known one are requested before anything of a later
+    /// epoch is taken.
     /// - Returns: false if it is too late for that.
     package mutating func searchEnd(of epoch: String) -> Bool {
         if hasEnd, !epochs.contains(where: { $0.epoch == epoch && $0.isMet }) { return false }
-        // It may only wait.
+        // The epoch may have waiting batches only.
         let index = index(of: epoch)
         guard epochs[index].end == nil, !epochs[(index + 1)...].contains(where: \.hasBegun) else { return false }
         epochs[index].isEndUnknown = true
-        // What is being asked for of a later epoch comes after that.
+        // The search goes before a request for a later epoch.
         if let asked, asked.epoch > index { _ = askForUnknownEnd(before: asked.epoch) }
         return true
     }
 
-    /// Ends the search for the end of an epoch: it has no more samples, or they can't be recovered.
+    /// Ends the search for the end of an epoch: it has no more samples, or they are lost.
     package mutating func finishSearch() {
         guard let asked, asked.isSearch else { return }
         epochs[asked.epoch].isEndUnknown = false
@@ -188,7 +184,7 @@ package struct ReorderBuffer: Sendable {
         asked == nil && held.isEmpty && firstIncomplete == nil && !epochs.contains(where: \.isEndUnknown)
     }
 
-    /// Decides about a batch as it arrives. Its numbers must be possible.
+    /// Decides about an arriving batch. `isPossible` must be true for its numbers.
     package mutating func admit(epoch: String, sequence: Int, count: Int) -> Admission {
         if asked != nil { return .wait }
         if hasEnd, next(of: epoch) == nil { return .late }
@@ -208,8 +204,8 @@ package struct ReorderBuffer: Sendable {
         }
     }
 
-    /// Notes that an epoch has come as far as its publisher says.
-    /// - Returns: whether samples were found missing that nobody knew of.
+    /// Records the position that a publisher reports for an epoch.
+    /// - Returns: whether this revealed missing samples.
     package mutating func expect(epoch: String, upTo nextSequence: Int) -> Bool {
         guard asked == nil else { return false }
         let index = meet(epoch)
@@ -220,8 +216,8 @@ package struct ReorderBuffer: Sendable {
         return true
     }
 
-    /// Notes that what has not come by now of the samples before the end is missing.
-    /// - Returns: whether something is, and nothing was being asked for.
+    /// Treats samples before the end that have not arrived by now as missing.
+    /// - Returns: whether a request must be made: samples are missing, and none were being requested.
     package mutating func expectEnd() -> Bool {
         guard asked == nil else { return false }
         if askForUnknownEnd(before: epochs.count) { return true }
@@ -230,25 +226,25 @@ package struct ReorderBuffer: Sendable {
         return true
     }
 
-    /// Keeps a batch until its turn.
+    /// Holds a batch back until its turn.
     package mutating func hold(_ batch: HeldBatch) {
-        // So that epochs have the order in which they came.
+        // Registers the epoch, to keep epochs in order of arrival.
         _ = index(of: batch.epoch)
         held.append(batch)
         heldBytes += batch.byteCount
     }
 
-    /// Notes that a batch came for which there is no room: up to a given sample of its epoch, everything is asked for when its turn
-    /// comes, before anything of a later epoch.
+    /// Records a batch that had no room: everything up to a given sample of its epoch is requested when its turn comes, before
+    /// anything of a later epoch.
     package mutating func noteUnheld(epoch: String, upTo sequence: Int) {
         let index = index(of: epoch)
         epochs[index].unheld = max(epochs[index].unheld, Self.possible(sequence))
     }
 
-    /// Lends each batch that waits, in order.
+    /// Lends each waiting batch, in order.
     package func forEachHeld(_ body: (HeldBatch) -> Void) { held.forEach(body) }
 
-    /// Which samples of a replayed batch are wanted: they are taken, and nothing before them is missing.
+    /// The wanted samples of a replayed batch, which now count as taken; nil if it does not contain the next missing one.
     package mutating func admitRecovered(epoch: String, sequence: Int, count: Int) -> Range<Int>? {
         guard let recovery, let asked, recovery.epoch == epoch else { return nil }
         let next = recovery.missing.lowerBound
@@ -258,8 +254,8 @@ package struct ReorderBuffer: Sendable {
         return (next - sequence)..<(end - sequence)
     }
 
-    /// The first batch that waits and has a sample behind what is being asked for, of the same epoch; and which of its samples that
-    /// is, for it may begin with some that are being asked for.
+    /// The first waiting batch that has samples after the requested ones, in the same epoch, and the index of the first such
+    /// sample: the batch may begin with requested ones.
     package var firstBehind: (batch: HeldBatch, row: Int)? {
         guard let recovery else { return nil }
         let end = recovery.missing.upperBound
@@ -267,9 +263,9 @@ package struct ReorderBuffer: Sendable {
         return batch.map { ($0, max(0, end - $0.sequence)) }
     }
 
-    /// Gives up samples that are being asked for, from the next expected one on.
-    /// - Parameter sequence: the first sample that is not given up; nil for all of them.
-    /// - Returns: what is lost, if anything is: an unknown number, if the end of an epoch was searched for.
+    /// Gives up requested samples, from the next expected one on.
+    /// - Parameter sequence: the first sample that is not given up; nil to give up all.
+    /// - Returns: the lost samples, if there are any; their number is 0 (unknown) after a search for an epoch's end.
     package mutating func giveUp(before sequence: Int? = nil, reason: Gap.Reason) -> Gap? {
         guard let recovery, let asked else { return nil }
         let from = recovery.missing.lowerBound
@@ -283,9 +279,9 @@ package struct ReorderBuffer: Sendable {
         return Gap(epoch: recovery.epoch, from: from, count: end - from, reason: reason)
     }
 
-    /// The next of the batches that wait, once nothing before it is missing, with those of its samples that are new: none at
-    /// its end if it is a duplicate, none at its beginning if it is late. If it meets another gap, or samples before it had no room
-    /// here, or may be there unknown, they are missing next. If no batch waits, the recovery is over.
+    /// Takes the next waiting batch, once nothing before it is missing, with the rows that are new: an empty range at its end
+    /// for a duplicate, at its start for a late batch. If it follows another gap, samples without room, or an unknown end,
+    /// those are requested next. If no batch waits, the recovery is over.
     package mutating func takeHeld() -> (batch: HeldBatch, rows: Range<Int>)? {
         if recovery?.missing.isEmpty == true { asked = nil }
         guard asked == nil else { return nil }
@@ -315,7 +311,7 @@ package struct ReorderBuffer: Sendable {
         epochs.firstIndex { state in state.end.map { state.cursor.next < $0 } ?? false }
     }
 
-    /// Whether an end was set: no run is taken that is met after that.
+    /// Whether an end was set. Epochs that are met later are not taken.
     package var hasEnd: Bool { epochs.contains { $0.end != nil } }
 
     private static func possible(_ sequence: Int) -> Int { min(max(sequence, 0), maximumSequence) }

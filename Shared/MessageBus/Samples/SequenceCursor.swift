@@ -1,33 +1,33 @@
-/// Where a receiver stands in a stream's count of samples, and what a batch means there.
+/// A receiver's position in the sample count of one epoch of one stream. It classifies arriving batches.
 ///
-/// A pure value: what is missing is said, not fetched. One cursor follows one epoch of one stream.
+/// A pure value: it reports missing samples and does not fetch them.
 public struct SequenceCursor: Hashable, Sendable {
-    /// What a batch brings, seen from the next expected sample.
+    /// The class of a batch, relative to the next expected sample.
     public enum Arrival: Hashable, Sendable {
-        /// New samples: skip the first `skip`, which were had before, and take the rest.
+        /// New samples: skip the first `skip`, which arrived before, and take the rest.
         case next(skip: Int)
-        /// Nothing new.
+        /// No new samples.
         case duplicate
-        /// New samples, but these before them are missing.
+        /// New samples, but this range before them is missing.
         case gap(Range<Int>)
     }
 
     /// The sequence of the next expected sample.
     public private(set) var next: Int
 
-    /// A cursor that expects a given sample.
+    /// Creates a cursor that expects the sample `next`.
     public init(next: Int) {
         self.next = next
     }
 
-    /// What a batch of `count` samples from `sequence` on brings.
+    /// Classifies a batch of `count` samples from `sequence` on.
     public func arrival(of sequence: Int, count: Int) -> Arrival {
         if sequence + count <= next { return .duplicate }
         if sequence > next { return .gap(next..<sequence) }
         return .next(skip: next - sequence)
     }
 
-    /// Moves on to the sample after the last that was taken, or given up.
+    /// Advances to the sample after the last one that was taken or given up; never moves back.
     public mutating func advance(to sequence: Int) {
         next = max(next, sequence)
     }

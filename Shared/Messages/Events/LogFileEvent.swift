@@ -1,11 +1,11 @@
-/// What happened to finished log files: `log.v1`, at each mark and removal, and when a threshold is crossed.
+/// A change to finished stream files: `log.v1`, published at each mark and removal, and when a threshold is crossed.
 public struct LogFileEvent: Event, Hashable {
     /// The schema's name with its version.
     public static let schema = "log.v1"
-    /// The `name` of what concerns all logs. No log is called so.
+    /// The `name` of events that concern all logs. No log has this name.
     public static let allLogs = "*"
 
-    /// What kind of thing happened.
+    /// The kind of change.
     public struct Change: RawRepresentable, Codable, Hashable, Sendable {
         /// The word on the wire.
         public let rawValue: String
@@ -13,31 +13,31 @@ public struct LogFileEvent: Event, Hashable {
         /// Any word: later versions may add some.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A threshold was crossed: `threshold`, `bytes` and `limit` say which, and how.
+        /// A threshold was crossed; `threshold`, `bytes` and `limit` have its name, the measured value and its limit.
         public static let threshold = Change(rawValue: "threshold")
         /// A file's upload was confirmed.
         public static let marked = Change(rawValue: "marked")
-        /// A file's mark was taken back.
+        /// A file's mark was removed.
         public static let unmarked = Change(rawValue: "unmarked")
-        /// A file was removed: `reason` says why.
+        /// A file was removed; `reason` names the cause.
         public static let removed = Change(rawValue: "removed")
     }
 
     /// The schema that the body names.
     public private(set) var schema: String = LogFileEvent.schema
-    /// The program that published it.
+    /// The publishing program's name.
     public var source: String
-    /// How many events of this topic the source published before.
+    /// The number of earlier events on this topic.
     public var sequence: Int
-    /// The log; `*` where it is about all of them.
+    /// The log's name; `*` for all logs.
     public var name: String
-    /// What happened.
+    /// The kind of change.
     public var change: Change
-    /// When.
+    /// When it happened.
     public var date: WallTime
-    /// The file, by its path under the data directory.
+    /// The file's path under the data directory.
     public var path: String?
-    /// The file's size, or what was compared with the threshold.
+    /// The file's size, or the value that was compared with the threshold.
     public var bytes: Int?
     /// Why a file was removed: `removeUploaded`, `removeOldAndUploaded`, `logs.remove` or `whenFull`.
     public var reason: String?
@@ -46,7 +46,7 @@ public struct LogFileEvent: Event, Hashable {
     /// The threshold's value.
     public var limit: Int?
 
-    /// Something that happened.
+    /// Creates an event.
     public init(
         source: String, sequence: Int, name: String, change: Change, date: WallTime, path: String? = nil,
         bytes: Int? = nil, reason: String? = nil, threshold: String? = nil, limit: Int? = nil
@@ -63,6 +63,6 @@ public struct LogFileEvent: Event, Hashable {
         self.limit = limit
     }
 
-    /// Where it is published.
+    /// The event's topic.
     public var topic: String { TopicArea.log + name }
 }

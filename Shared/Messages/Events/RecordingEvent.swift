@@ -1,10 +1,10 @@
-/// What happened to a recording: `recording.v1`, at each change of status, step or pause, each gap and failure, and
-/// once with the report.
+/// A change to a recording: `recording.v1`, published at each change of status, step or pause, each gap and failure, and once
+/// with the report.
 public struct RecordingEvent: Event, Hashable {
     /// The schema's name with its version.
     public static let schema = "recording.v1"
 
-    /// What kind of thing happened.
+    /// The kind of change.
     public struct Change: RawRepresentable, Codable, Hashable, Sendable {
         /// The word on the wire.
         public let rawValue: String
@@ -12,7 +12,7 @@ public struct RecordingEvent: Event, Hashable {
         /// Any word: later versions may add some.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The status rose, or the session's end was put off.
+        /// The status advanced, or the session's end was postponed.
         public static let status = Change(rawValue: "status")
         /// The step changed.
         public static let step = Change(rawValue: "step")
@@ -22,50 +22,50 @@ public struct RecordingEvent: Event, Hashable {
         public static let resume = Change(rawValue: "resume")
         /// The recorder restarted and resumed the session.
         public static let restart = Change(rawValue: "restart")
-        /// Samples were lost for good: `gap` says which.
+        /// Samples were lost for good; `gap` has their range and the cause.
         public static let gap = Change(rawValue: "gap")
-        /// Something failed: `reason` says what and why. If it is a sensor, `stream` names it and the recording continues;
+        /// Something failed; `reason` has the error. If a sensor failed, `stream` names it and the recording continues;
         /// otherwise the recording failed.
         public static let failure = Change(rawValue: "failure")
-        /// The recording is over: `report` says how it went.
+        /// The recording is over; `report` has the results.
         public static let report = Change(rawValue: "report")
-        /// Somebody added an annotation, maybe after the end: `annotation` has it.
+        /// An annotation was added, possibly after the end; `annotation` has it.
         public static let annotation = Change(rawValue: "annotation")
-        /// Nothing new: each second while it runs, for subscribers that came late.
+        /// Nothing changed: published each second while the session runs, for late subscribers.
         public static let current = Change(rawValue: "current")
-        /// The recording was discarded: nothing of it is left but a line in `recordings/discarded.ndjson`.
+        /// The recording was discarded; only a line in `recordings/discarded.ndjson` is left.
         public static let discard = Change(rawValue: "discard")
     }
 
     /// The schema that the body names.
     public private(set) var schema: String = RecordingEvent.schema
-    /// The program that published it.
+    /// The publishing program's name.
     public var source: String
-    /// How many events of this topic the source published before.
+    /// The number of earlier events on this topic.
     public var sequence: Int
-    /// The recording.
+    /// The recording's session name.
     public var session: String
     /// When it happened, on the recorder's clock.
     public var date: WallTime
-    /// What happened.
+    /// The kind of change.
     public var change: Change
-    /// The status after it.
+    /// The status after the change.
     public var status: String
-    /// The step path after it.
+    /// The step path after the change.
     public var step: String
-    /// The stream that lost samples, that failed, that is paused or resumed by itself, or that an annotation is about.
+    /// The stream that lost samples, that failed, that alone is paused or resumed, or that an annotation concerns.
     public var stream: StreamName?
-    /// Which samples were lost.
+    /// The lost samples.
     public var gap: Gap?
-    /// Why it failed.
+    /// The cause of the failure.
     public var reason: String?
-    /// How it went, at the end.
+    /// The report, at the end.
     public var report: SessionReport?
 
-    /// What was noted.
+    /// The added annotation.
     public var annotation: Annotation?
 
-    /// An event of a session.
+    /// Creates an event.
     public init(
         source: String, sequence: Int, session: String, date: WallTime, change: Change, status: String, step: String,
         stream: StreamName? = nil, gap: Gap? = nil, reason: String? = nil, report: SessionReport? = nil,
@@ -85,6 +85,6 @@ public struct RecordingEvent: Event, Hashable {
         self.annotation = annotation
     }
 
-    /// Where it is published.
+    /// The event's topic.
     public var topic: String { TopicArea.recording + session }
 }

@@ -1,28 +1,28 @@
-/// A log file was finished and will not change again: `segment.v1`.
+/// A stream file was finished and will not change again: `segment.v1`.
 public struct SegmentFinished: Event, Hashable {
     /// The schema's name with its version.
     public static let schema = "segment.v1"
 
     /// The schema that the body names.
     public private(set) var schema: String = SegmentFinished.schema
-    /// The program that published it.
+    /// The publishing program's name.
     public var source: String
-    /// How many events of this topic the source published before.
+    /// The number of earlier events on this topic.
     public var sequence: Int
-    /// The recording that it belongs to.
+    /// The recording that the file belongs to.
     public var session: String
-    /// The log that it is a part of.
+    /// The log that the file belongs to.
     public var log: String
-    /// Its path under the data directory.
+    /// The file's path under the data directory.
     public var path: String
-    /// Its size.
+    /// The file's size.
     public var bytes: Int
-    /// How many samples it holds; markers are not counted.
+    /// The number of samples in the file, without markers.
     public var samples: Int
-    /// SHA-256 of its bytes, in hexadecimal.
+    /// SHA-256 of the file's bytes, in hexadecimal.
     public var sha256: String
 
-    /// A finished file.
+    /// Creates an event.
     public init(
         source: String, sequence: Int, session: String, log: String, path: String, bytes: Int, samples: Int,
         sha256: String
@@ -37,6 +37,6 @@ public struct SegmentFinished: Event, Hashable {
         self.sha256 = sha256
     }
 
-    /// Where it is published.
+    /// `segment/<session>/<log>`.
     public var topic: String { "\(TopicArea.segment)\(session)/\(log)" }
 }

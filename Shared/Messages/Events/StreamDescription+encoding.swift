@@ -1,7 +1,7 @@
 extension StreamDescription {
-    /// Appends the body: the bytes of `WireCoding.encode`, at a small part of its cost.
+    /// Appends the body: the same bytes as `WireCoding.encode`, at a fraction of its cost.
     ///
-    /// A publisher of a thousand streams describes a thousand a second on the thread that samples them.
+    /// A publisher of a thousand streams describes a thousand a second on its sampling thread.
     public func encode(into buffer: inout ByteBuffer) {
         buffer.append(utf8: #"{"clock":{"date":""#)
         buffer.withUnsafeMutableTail(reserving: WallTime.utcLength) { clock.date.writeUTC(to: $0) }
@@ -71,7 +71,7 @@ extension ByteBuffer {
         }
     }
 
-    /// Appends what comes before a value, and the value, if there is one.
+    /// Appends `key`, which includes the punctuation around it, and the value. Appends nothing if the value is nil.
     fileprivate mutating func append(key: String, text: String?) {
         guard let text else { return }
         append(utf8: key)

@@ -1,17 +1,16 @@
-/// Reads the descriptions of one stream as they arrive, fast where each is written like the one before it.
+/// Reads the descriptions of one stream as they arrive. The fast path applies if each is written like the previous one.
 ///
-/// A recorder of a thousand streams reads a thousand a second. They differ in their clock and in how far the stream has
-/// come; all else is compared at once with the last one's. One that is written in another way is decoded, and so gives the
-/// same result and the same errors.
+/// A recorder of a thousand streams reads a thousand a second. They differ only in the values of `Key`; all other bytes are
+/// compared with the last description's at once. A description written differently is decoded, with the same result and the
+/// same errors.
 package final class StreamDescriptionReader {
-    /// The last description, and its bytes without the values that change.
+    /// The last description, and its bytes without the values of `Key`.
     private var last: (description: StreamDescription, rest: [UInt8])?
 
-    /// Nothing was read.
     package init() {}
 
     /// Reads a body.
-    /// - Throws: `DecodingError`, or `MessageError` for another schema and for what can't be true.
+    /// - Throws: `DecodingError`, or `MessageError` for another schema or an impossible value.
     package func read(_ frame: UnsafeRawBufferPointer) throws -> StreamDescription {
         if let (known, rest) = last {
             var description = known
@@ -49,21 +48,21 @@ package final class StreamDescriptionReader {
         }
     }
 
-    /// What stands between the values that change.
+    /// The bytes between two values of `Key`.
     private struct Part {
         let bytes: UnsafeRawBufferPointer
-        /// Where it begins in all that stands between them.
+        /// The offset of these bytes in the concatenation of all parts.
         let offset: Int
         let isLast: Bool
 
-        /// Whether it is the same in another description.
+        /// Whether `rest`, the last description's bytes, has this part here.
         func take(_ rest: [UInt8]) -> Bool {
             guard isLast ? offset + bytes.count == rest.count : offset + bytes.count <= rest.count else { return false }
             return rest.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[offset...]).hasBytes(bytes) }
         }
     }
 
-    /// The bytes without the values that change; nil if reading these values alone gives something else.
+    /// The bytes without the values of `Key`; nil if reading only these values does not reproduce `decoded`.
     private static func rest(of frame: UnsafeRawBufferPointer, as decoded: StreamDescription) -> [UInt8]? {
         var rest: [UInt8] = []
         var description = decoded
@@ -74,9 +73,9 @@ package final class StreamDescriptionReader {
         return isRead == true && description == decoded ? rest : nil
     }
 
-    /// Reads the values that change.
-    /// - Parameter look: is given what stands between them, in order; reading ends where it returns false.
-    /// - Returns: whether it never did.
+    /// Reads the values of `Key`.
+    /// - Parameter look: receives the parts between them, in order; reading ends when it returns false.
+    /// - Returns: false if `look` did.
     private static func scan(
         _ frame: UnsafeRawBufferPointer, into description: inout StreamDescription, passing look: (Part) -> Bool
     ) throws(MessageError) -> Bool {
@@ -123,7 +122,7 @@ package final class StreamDescriptionReader {
         return number
     }
 
-    /// The keys whose values change.
+    /// The keys whose values differ between descriptions.
     private enum Key: CaseIterable {
         case clock, lastSample, nextSequence, retention, sequence
 
@@ -137,7 +136,7 @@ package final class StreamDescriptionReader {
             }
         }
 
-        /// Whether it is the string at `token`, written without escapes.
+        /// Whether the string at `token`, written without escapes, is this key.
         func isSpelled(at token: Range<Int>, in frame: UnsafeRawBufferPointer) -> Bool {
             let spelling = spelling
             return spelling.utf8CodeUnitCount == token.count

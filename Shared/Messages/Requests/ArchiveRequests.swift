@@ -1,71 +1,71 @@
-/// Has a finished session archived now, before others, and uploaded where a receiver is configured: `archive.create`.
+/// Archives a finished session now, before others, and uploads it if a receiver is configured: `archive.create`.
 ///
-/// It is answered at once, with how far the session is. An archive that is there already is not made anew. A session
-/// that is not over is refused as `notOver`.
+/// The reply comes at once, with the session's current state. An existing archive is not made again. A session that is not over
+/// is refused as `notOver`.
 public struct ArchiveCreate: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "archive.create"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// Where it stands.
+    /// The state of the session's archive.
     public typealias Reply = ArchiveStatus
 
-    /// The session.
+    /// The session's name.
     public var session: String
 
-    /// Asks.
+    /// Creates the request.
     public init(session: String) { self.session = session }
 }
 
-/// Asks where a session stands: `archive.status`.
+/// Asks for the state of a session's archive: `archive.status`.
 public struct ArchiveStatusRequest: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "archive.status"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
-    /// Where it stands.
+    /// The state of the session's archive.
     public typealias Reply = ArchiveStatus
 
-    /// The session.
+    /// The session's name.
     public var session: String
 
-    /// Asks.
+    /// Creates the request.
     public init(session: String) { self.session = session }
 }
 
-/// Has what failed tried again now: `archive.retry`.
+/// Retries failed steps of archiving a session now: `archive.retry`.
 public struct ArchiveRetry: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "archive.retry"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// Where it stands.
+    /// The state of the session's archive.
     public typealias Reply = ArchiveStatus
 
-    /// The session.
+    /// The session's name.
     public var session: String
 
-    /// Asks.
+    /// Creates the request.
     public init(session: String) { self.session = session }
 }
 
-/// Asks where all sessions stand, by name: `archive.list`.
+/// Asks for the state of all sessions' archives, by name: `archive.list`.
 public struct ArchiveList: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "archive.list"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
-    /// How many sessions an answer has at most.
+    /// The maximum number of sessions in a reply.
     public static let maximumLimit = 1_000
 
     /// Sessions, by name.
     public struct Reply: Codable, Hashable, Sendable {
-        /// The sessions.
+        /// The sessions' archives.
         public var archives: [ArchiveStatus]
-        /// Whether there are more: ask again with `after` the last one's name.
+        /// Whether more sessions follow: repeat the request with `after` set to the last name.
         public var more: Bool?
 
-        /// An answer.
+        /// Creates the reply.
         public init(archives: [ArchiveStatus], more: Bool? = nil) {
             self.archives = archives
             self.more = more
@@ -74,10 +74,10 @@ public struct ArchiveList: Request, Hashable {
 
     /// Only sessions whose names come after this one.
     public var after: String?
-    /// At most so many; 1,000 if omitted.
+    /// The maximum number of sessions in the reply; 1,000 if omitted.
     public var limit: Int?
 
-    /// Asks.
+    /// Creates the request.
     public init(after: String? = nil, limit: Int? = nil) {
         self.after = after
         self.limit = limit

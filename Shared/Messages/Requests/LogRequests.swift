@@ -1,24 +1,24 @@
-/// Adds how a log, or all logs of a pattern, are to be written: `logs.add`. A name that was added already is refused.
+/// Configures how a log, or all logs that match a pattern, are written: `logs.add`. A name that is already added is refused.
 public struct LogsAdd: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.add"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// A second one is refused.
+    /// A repeated request is refused.
     public static let isRepeatable = false
-    /// What is known of the log then.
+    /// The log's configuration after the change.
     public typealias Reply = LogConfiguration
 
-    /// The log; or a pattern of logs, in which each `*` stands for any characters: `left-*`.
+    /// The log's name; or a pattern of names, in which each `*` matches any characters: `left-*`.
     public var name: String
-    /// `json`, `csv` or `tsv`; if omitted, what the recording says.
+    /// `json`, `csv` or `tsv`; if omitted, the recording's format.
     public var format: String?
-    /// Bytes at which a file is finished, 0 for never; if omitted, log-manager's `--maximum-file-size`.
+    /// The size in bytes at which a file is finished, 0 for no limit; if omitted, log-manager's `--maximum-file-size`.
     public var maximumFileSize: Int?
-    /// Seconds after which a file is finished, 0 for never; if omitted, log-manager's `--maximum-file-age`.
+    /// The age in seconds at which a file is finished, 0 for no limit; if omitted, log-manager's `--maximum-file-age`.
     public var maximumFileAge: Double?
 
-    /// Adds a log.
+    /// Creates the request.
     public init(
         name: String, format: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil
     ) {
@@ -29,26 +29,26 @@ public struct LogsAdd: Request, Hashable {
     }
 }
 
-/// Changes how a log is to be written that was added or has files: `logs.set`. A log that is neither is refused as
-/// `unknownLog`. Recorders that write the log learn of it within a minute.
+/// Changes how a log is written: `logs.set`. A log that was neither added nor has files is refused as `unknownLog`. Recorders
+/// that write the log adopt the change within a minute.
 public struct LogsSet: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.set"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// What is known of the log then.
+    /// The log's configuration after the change.
     public typealias Reply = LogConfiguration
 
-    /// The log, or a pattern that was added.
+    /// The log's name, or a pattern that was added.
     public var name: String
-    /// `json`, `csv` or `tsv`, from the log's next session on. What is omitted stays as it is, here and below.
+    /// `json`, `csv` or `tsv`, from the log's next session on. Omitted values stay unchanged, here and below.
     public var format: String?
-    /// Bytes at which a file is finished; 0 for never.
+    /// The size in bytes at which a file is finished; 0 for no limit.
     public var maximumFileSize: Int?
-    /// Seconds after which a file is finished; 0 for never.
+    /// The age in seconds at which a file is finished; 0 for no limit.
     public var maximumFileAge: Double?
 
-    /// Changes a log.
+    /// Creates the request.
     public init(
         name: String, format: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil
     ) {
@@ -59,157 +59,157 @@ public struct LogsSet: Request, Hashable {
     }
 }
 
-/// Finishes files that are being written, and begins new ones: `logs.finish`. The recorder that writes them answers, once the
-/// finished files are listed in `session.json`. A file without samples stays as it is.
+/// Finishes the files that are being written, and begins new ones: `logs.finish`. The recorder that writes them replies once
+/// the finished files are listed in `session.json`. A file without samples is not finished.
 public struct LogsFinish: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.finish"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// A second one finishes what was written since.
+    /// A repeated request finishes what was written since.
     public static let isRepeatable = false
 
-    /// What is finished.
+    /// The finished files.
     public struct Reply: Codable, Hashable, Sendable {
-        /// The files, by their paths under the data directory.
+        /// The files' paths under the data directory.
         public var files: [String]
 
-        /// An answer.
+        /// Creates the reply.
         public init(files: [String]) { self.files = files }
     }
 
-    /// The log, or a pattern of logs; all if omitted.
+    /// The log's name, or a pattern of names; all logs if omitted.
     public var name: String?
-    /// The session; all that are being recorded if omitted.
+    /// The session's name; all running sessions if omitted.
     public var session: String?
 
-    /// Finishes files.
+    /// Creates the request.
     public init(name: String? = nil, session: String? = nil) {
         self.name = name
         self.session = session
     }
 }
 
-/// Forgets how a log is to be written, and deletes its finished files: `logs.remove`.
+/// Removes a log's configuration, and deletes its finished files: `logs.remove`.
 ///
-/// If there are files, it is refused with how many, unless `deleteFiles` says that they may go. Removing a pattern deletes no
-/// files.
+/// If there are files, the request is refused with their number, unless `deleteFiles` permits deleting them. Removing a pattern
+/// deletes no files.
 public struct LogsRemove: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.remove"
-    /// Deletes files where it says so.
+    /// Needs `delete` only if files may be deleted.
     public var neededRole: Role { deleteFiles == true ? .delete : .command }
-    /// A second one is refused.
+    /// A repeated request is refused.
     public static let isRepeatable = false
 
-    /// What is gone.
+    /// The removed log and files.
     public struct Reply: Codable, Hashable, Sendable {
-        /// The log.
+        /// The log's name.
         public var name: String
-        /// The files that were deleted, by their paths under the data directory.
+        /// The deleted files' paths under the data directory.
         public var removed: [String]
 
-        /// A removed log.
+        /// Creates the reply.
         public init(name: String, removed: [String]) {
             self.name = name
             self.removed = removed
         }
     }
 
-    /// The log.
+    /// The log's name.
     public var name: String
-    /// Whether its finished files may be deleted, uploaded or not.
+    /// Whether the log's finished files may be deleted, uploaded or not.
     public var deleteFiles: Bool?
 
-    /// Removes a log.
+    /// Creates the request.
     public init(name: String, deleteFiles: Bool? = nil) {
         self.name = name
         self.deleteFiles = deleteFiles
     }
 }
 
-/// Asks which logs were added or have files: `logs.names`.
+/// Asks for the logs that were added or have files: `logs.names`.
 public struct LogsNames: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.names"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
-    /// The names.
+    /// The names of logs.
     public struct Reply: Codable, Hashable, Sendable {
-        /// In alphabetical order.
+        /// The names, in alphabetical order.
         public var names: [String]
         /// The patterns that were added, in alphabetical order; nil if there are none.
         public var patterns: [String]?
 
-        /// An answer.
+        /// Creates the reply.
         public init(names: [String], patterns: [String]? = nil) {
             self.names = names
             self.patterns = patterns
         }
     }
 
-    /// Asks.
+    /// Creates the request.
     public init() {}
 }
 
-/// Asks how a log is to be written: `logs.get`. A log that was not added, has no files and no pattern's name is refused as
-/// `unknownLog`.
+/// Asks how a log is written: `logs.get`. A log that was not added and has no files, and that is no added pattern, is refused
+/// as `unknownLog`.
 public struct LogsGet: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.get"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
-    /// What is known of it.
+    /// The log's configuration.
     public typealias Reply = LogConfiguration
 
-    /// The log, or a pattern that was added.
+    /// The log's name, or a pattern that was added.
     public var name: String
-    /// Whether a log that is not known is answered for too: as it would be written.
+    /// Whether to answer for an unknown log, too, with its default configuration.
     public var orDefaults: Bool?
 
-    /// Asks.
+    /// Creates the request.
     public init(name: String, orDefaults: Bool? = nil) {
         self.name = name
         self.orDefaults = orDefaults
     }
 }
 
-/// Finished files, oldest first.
+/// Finished stream files, oldest first.
 public struct LogFileList: Codable, Hashable, Sendable {
     /// The files.
     public var files: [LogFileEntry]
-    /// Whether there are more: ask again with `after` the last one's path.
+    /// Whether more files follow: repeat the request with `after` set to the last path.
     public var more: Bool?
 
-    /// A list.
+    /// Creates a list.
     public init(files: [LogFileEntry], more: Bool? = nil) {
         self.files = files
         self.more = more
     }
 }
 
-/// Asks for finished files, oldest first: `logs.list`.
+/// Asks for finished stream files, oldest first: `logs.list`.
 public struct LogsList: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.list"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
-    /// How many files an answer has at most.
+    /// The maximum number of files in a reply.
     public static let maximumLimit = 50_000
     /// The files.
     public typealias Reply = LogFileList
 
-    /// The log; all of them if omitted.
+    /// The log's name; all logs if omitted.
     public var name: String?
-    /// Only files that were finished after this one.
+    /// The path of a file: only files finished after it are listed.
     public var after: String?
-    /// At most so many files; 50,000 if omitted.
+    /// The maximum number of files in the reply; 50,000 if omitted.
     public var limit: Int?
-    /// Only files that are marked as uploaded, or with false only those that are not.
+    /// If true only files that are marked as uploaded, if false only those that are not; if omitted both.
     public var uploaded: Bool?
 
-    /// Asks.
+    /// Creates the request.
     public init(name: String? = nil, after: String? = nil, limit: Int? = nil, uploaded: Bool? = nil) {
         self.name = name
         self.after = after
@@ -218,23 +218,23 @@ public struct LogsList: Request, Hashable {
     }
 }
 
-/// Asks for finished files that are not marked as uploaded, oldest first: `logs.needingUpload`.
+/// Asks for finished stream files that are not marked as uploaded, oldest first: `logs.needingUpload`.
 public struct LogsNeedingUpload: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.needingUpload"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
     /// The files.
     public typealias Reply = LogFileList
 
-    /// The log; all of them if omitted.
+    /// The log's name; all logs if omitted.
     public var name: String?
-    /// Only files that were finished after this one.
+    /// The path of a file: only files finished after it are listed.
     public var after: String?
-    /// At most so many files; 50,000 if omitted.
+    /// The maximum number of files in the reply; 50,000 if omitted.
     public var limit: Int?
 
-    /// Asks.
+    /// Creates the request.
     public init(name: String? = nil, after: String? = nil, limit: Int? = nil) {
         self.name = name
         self.after = after
@@ -242,130 +242,131 @@ public struct LogsNeedingUpload: Request, Hashable {
     }
 }
 
-/// What became of each of several files.
+/// The outcome of a request for several files.
 public struct LogFileOutcome: Codable, Hashable, Sendable {
-    /// The paths with which it was done.
+    /// The paths for which the request succeeded.
     public var done: [String]
-    /// Those with which it was not.
+    /// The files for which it was refused.
     public var refused: [Refusal]
 
     /// A file that was refused.
     public struct Refusal: Codable, Hashable, Sendable {
-        /// The path as it was asked for.
+        /// The path as the client sent it.
         public var path: String
-        /// Why not, for a person.
+        /// The reason, for a person.
         public var reason: String
 
-        /// A refusal.
+        /// Creates a refusal.
         public init(path: String, reason: String) {
             self.path = path
             self.reason = reason
         }
     }
 
-    /// An outcome.
+    /// Creates an outcome.
     public init(done: [String], refused: [Refusal]) {
         self.done = done
         self.refused = refused
     }
 }
 
-/// Marks files as uploaded: `logs.markUploaded`. Each path is done or refused by itself.
+/// Marks files as uploaded: `logs.markUploaded`. Each path succeeds or is refused on its own.
 public struct LogsMarkUploaded: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.markUploaded"
-    /// What is marked may be removed.
+    /// Needs `delete`, because marked files may be removed.
     public var neededRole: Role { .delete }
-    /// What became of each.
+    /// The outcome for each path.
     public typealias Reply = LogFileOutcome
 
-    /// The files, by their paths under the data directory.
+    /// The files' paths under the data directory.
     public var paths: [String]
-    /// What the receiver said when it confirmed them; any JSON.
+    /// The receiver's confirmation; any JSON.
     public var receipt: JSONValue?
 
-    /// Marks files.
+    /// Creates the request.
     public init(paths: [String], receipt: JSONValue? = nil) {
         self.paths = paths
         self.receipt = receipt
     }
 }
 
-/// Takes marks back: `logs.unmarkUploaded`. Each path is done or refused by itself.
+/// Removes marks from files: `logs.unmarkUploaded`. Each path succeeds or is refused on its own.
 public struct LogsUnmarkUploaded: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.unmarkUploaded"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// What became of each.
+    /// The outcome for each path.
     public typealias Reply = LogFileOutcome
 
-    /// The files, by their paths under the data directory.
+    /// The files' paths under the data directory.
     public var paths: [String]
 
-    /// Unmarks files.
+    /// Creates the request.
     public init(paths: [String]) { self.paths = paths }
 }
 
-/// Removes files that are marked as uploaded: `logs.removeUploaded`. Each path is done or refused by itself.
+/// Removes files that are marked as uploaded: `logs.removeUploaded`. Each path succeeds or is refused on its own.
 public struct LogsRemoveUploaded: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.removeUploaded"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .delete }
-    /// A second one would refuse what the first removed.
+    /// A repeated request would refuse the files that the first one removed.
     public static let isRepeatable = false
-    /// What became of each.
+    /// The outcome for each path.
     public typealias Reply = LogFileOutcome
 
-    /// The files, by their paths under the data directory.
+    /// The files' paths under the data directory.
     public var paths: [String]
 
-    /// Removes files.
+    /// Creates the request.
     public init(paths: [String]) { self.paths = paths }
 }
 
-/// Removes files until all together have no more than so many bytes: `logs.removeOldAndUploaded`. Uploaded ones go first,
-/// then the oldest of the others. Where that is not enough, it is refused as `notEnough`, with what could go gone.
+/// Removes files until the rest takes at most `bytes`: `logs.removeOldAndUploaded`. Uploaded files are removed first, then the
+/// oldest of the others. If that is not enough, all that can be removed is removed, and the request is refused as `notEnough`.
 public struct LogsRemoveOldAndUploaded: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.removeOldAndUploaded"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .delete }
-    /// The reply says what this one removed.
+    /// A repeated request would not list the first one's removals.
     public static let isRepeatable = false
 
-    /// What is gone.
+    /// The removed files.
     public struct Reply: Codable, Hashable, Sendable {
-        /// The files that were removed, by their paths under the data directory.
+        /// The removed files' paths under the data directory.
         public var removed: [String]
-        /// Bytes of all finished files afterwards.
+        /// The total size of the remaining finished files.
         public var totalBytes: Int
 
-        /// An answer.
+        /// Creates the reply.
         public init(removed: [String], totalBytes: Int) {
             self.removed = removed
             self.totalBytes = totalBytes
         }
     }
 
-    /// How many bytes may be left.
+    /// The maximum total size of the files that remain.
     public var bytes: Int
 
-    /// Removes files.
+    /// Creates the request.
     public init(bytes: Int) { self.bytes = bytes }
 }
 
-/// At which sizes an event is published: once per crossing, again after the value was back. 0 is off.
+/// The sizes at which an event is published, once per crossing; the value must recover before the next event. 0 disables a
+/// threshold.
 public struct LogThresholds: Codable, Hashable, Sendable {
-    /// Crossed where the finished files that are not uploaded have more bytes than this.
+    /// Crossed if the finished files that are not uploaded have more bytes than this.
     public var pendingUploadBytes: Int
-    /// Crossed where all finished files have more bytes than this.
+    /// Crossed if all finished files have more bytes than this.
     public var totalBytes: Int
-    /// Crossed where fewer bytes than this are free on the disk.
+    /// Crossed if fewer bytes than this are free on the disk.
     public var minimumFreeBytes: Int
 
-    /// Thresholds.
+    /// Creates thresholds.
     public init(pendingUploadBytes: Int = 0, totalBytes: Int = 0, minimumFreeBytes: Int = 0) {
         self.pendingUploadBytes = pendingUploadBytes
         self.totalBytes = totalBytes
@@ -375,34 +376,34 @@ public struct LogThresholds: Codable, Hashable, Sendable {
 
 /// Asks for the thresholds: `logs.thresholds`.
 public struct LogsThresholds: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.thresholds"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
     /// The thresholds.
     public typealias Reply = LogThresholds
 
-    /// Asks.
+    /// Creates the request.
     public init() {}
 }
 
-/// Changes thresholds, and compares at once: `logs.setThresholds`. What is left out stays as it is.
+/// Changes thresholds, and compares at once: `logs.setThresholds`. Omitted values stay unchanged.
 public struct LogsSetThresholds: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.setThresholds"
-    /// Thresholds decide what is removed where `--when-full` says so.
+    /// Needs `delete`, because thresholds decide what `--when-full` removes.
     public var neededRole: Role { .delete }
-    /// The thresholds then.
+    /// The thresholds after the change.
     public typealias Reply = LogThresholds
 
-    /// As in `LogThresholds`.
+    /// The new value, in bytes; see `LogThresholds`.
     public var pendingUploadBytes: Int?
-    /// As in `LogThresholds`.
+    /// The new value, in bytes; see `LogThresholds`.
     public var totalBytes: Int?
-    /// As in `LogThresholds`.
+    /// The new value, in bytes; see `LogThresholds`.
     public var minimumFreeBytes: Int?
 
-    /// Changes thresholds.
+    /// Creates the request.
     public init(pendingUploadBytes: Int? = nil, totalBytes: Int? = nil, minimumFreeBytes: Int? = nil) {
         self.pendingUploadBytes = pendingUploadBytes
         self.totalBytes = totalBytes
@@ -410,29 +411,29 @@ public struct LogsSetThresholds: Request, Hashable {
     }
 }
 
-/// Asks how much there is: `logs.usage`.
+/// Asks for the sizes of files: `logs.usage`.
 public struct LogsUsage: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "logs.usage"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
-    /// How much there is.
+    /// The sizes of files.
     public struct Reply: Codable, Hashable, Sendable {
         /// Bytes of the finished files that are not uploaded.
         public var pendingUploadBytes: Int
         /// Bytes of all finished files.
         public var totalBytes: Int
-        /// Bytes of the files that are being written.
+        /// Bytes of the files that are still being written.
         public var currentBytes: Int
         /// Bytes free on the disk, available to unprivileged processes.
         public var freeBytes: Int
-        /// Each log, if it was asked for, by name.
+        /// Usage by log, sorted by name, if requested with `logs`.
         public var logs: [Log]?
-        /// Bytes of all else under `recordings`: `session.json`, reports, files of steps, the write-ahead log.
+        /// Bytes of all other files under `recordings`: `session.json`, reports, files of steps, the write-ahead log.
         public var otherBytes: Int?
 
-        /// An answer.
+        /// Creates the reply.
         public init(
             pendingUploadBytes: Int, totalBytes: Int, currentBytes: Int, freeBytes: Int, logs: [Log]? = nil,
             otherBytes: Int? = nil
@@ -448,22 +449,22 @@ public struct LogsUsage: Request, Hashable {
 
     /// The finished files of one log.
     public struct Log: Codable, Hashable, Sendable {
-        /// The log.
+        /// The log's name.
         public var name: String
-        /// How many files.
+        /// The number of finished files.
         public var files: Int
-        /// Their bytes.
+        /// Their total size.
         public var bytes: Int
-        /// How many of them are not uploaded.
+        /// The number of them that are not uploaded.
         public var pendingFiles: Int
-        /// The bytes of those.
+        /// Their total size.
         public var pendingBytes: Int
-        /// When the oldest was finished.
+        /// When the oldest file was finished.
         public var oldest: WallTime?
-        /// Bytes of the files that are being written; nil if there are none.
+        /// Bytes of the files that are still being written; nil if there are none.
         public var currentBytes: Int?
 
-        /// A log.
+        /// Creates a log's usage.
         public init(
             name: String, files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int, oldest: WallTime? = nil,
             currentBytes: Int? = nil
@@ -478,13 +479,13 @@ public struct LogsUsage: Request, Hashable {
         }
     }
 
-    /// Whether to tell of each log.
+    /// Whether the reply lists each log.
     public var logs: Bool?
 
-    /// Asks.
+    /// Creates the request.
     public init(logs: Bool? = nil) { self.logs = logs }
 
-    /// Adds the files that are being written to those of their logs, and logs that have no others, by name.
+    /// Adds the sizes of files that are being written to their logs, and logs that have only such files; sorted by name.
     package static func adding(_ current: [(log: String, bytes: Int)], to logs: [Log]) -> [Log] {
         var logs = logs
         for (name, bytes) in current {

@@ -1,42 +1,43 @@
-/// Adds a label to a moment or a span of a recording, also of one that is over: `recording.annotate`.
+/// Adds a label to a moment or a span of a recording, running or over: `recording.annotate`.
 public struct RecordingAnnotate: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.annotate"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// A second one without `from` would be another annotation.
+    /// A repeated request without `from` would add another annotation.
     public static let isRepeatable = false
 
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// What it says in a word: `fall`, `sit`; up to 256 bytes. Empty to withdraw the annotation that it corrects.
+    /// One word: `fall`, `sit`; up to 256 bytes. Empty to withdraw the annotation that `corrects` names.
     public var label: String
-    /// When what it says happened or began: from the session's start to its end. By default the time at which it arrives.
+    /// When the labelled event happened or began, between the session's start and end. By default the time at which the request
+    /// arrives.
     public var from: WallTime?
-    /// When that ended; absent for a moment.
+    /// When it ended; absent for a moment.
     public var to: WallTime?
-    /// The stream that it is about; absent if it is about all.
+    /// The stream that the annotation concerns; absent for all streams.
     public var stream: StreamName?
-    /// More words, up to 1,024 bytes.
+    /// Free text, up to 1,024 bytes.
     public var note: String?
-    /// The number of an annotation in whose place it stands.
+    /// The number of the annotation that this one corrects.
     public var corrects: Int?
 
-    /// What is kept.
+    /// The stored annotation.
     public struct Reply: Codable, Hashable, Sendable {
         /// The session's name.
         public var session: String
-        /// The annotation. If the same one with the same `from` was there already, it is that.
+        /// The annotation. If an equal one with the same `from` already existed, that one.
         public var annotation: Annotation
 
-        /// What is kept.
+        /// Creates the reply.
         public init(session: String, annotation: Annotation) {
             self.session = session
             self.annotation = annotation
         }
     }
 
-    /// Asks for an annotation to be kept.
+    /// Creates the request.
     public init(
         session: String, label: String, from: WallTime? = nil, to: WallTime? = nil, stream: StreamName? = nil,
         note: String? = nil, corrects: Int? = nil

@@ -1,25 +1,25 @@
-/// Asks for what another recorder needs to continue a session: `recording.plan`.
+/// Asks for everything another recorder needs to continue a session: `recording.plan`.
 public struct RecordingPlan: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.plan"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
-    /// The session.
+    /// The session's name.
     public var session: String
 
-    /// Asks.
+    /// Creates the request.
     public init(session: String) { self.session = session }
 
-    /// A session as another recorder continues it.
+    /// The session's plan.
     public struct Reply: Codable, Hashable, Sendable {
         /// The session's name.
         public var session: String
         /// The session's status.
         public var status: String
-        /// How to continue it.
+        /// The data to continue the session with.
         public var plan: SessionPlan
 
-        /// A session's plan.
+        /// Creates the reply.
         public init(session: String, status: String, plan: SessionPlan) {
             self.session = session
             self.status = status
@@ -28,14 +28,14 @@ public struct RecordingPlan: Request, Hashable {
     }
 }
 
-/// What a recorder needs to record a session from its start that another recorder began.
+/// Everything a recorder needs to record a session that another recorder began, from its start.
 public struct SessionPlan: Codable, Hashable, Sendable {
-    /// The request that starts it: with its start as `from`, its end as `until`, and its steps and pauses as `changes`.
+    /// The request that starts the session: its start as `from`, its end as `until`, and its steps and pauses as `changes`.
     public var start: RecordingStart
-    /// Its annotations, in the order of their numbers; absent if it has none.
+    /// The session's annotations, ordered by number; absent if there are none.
     public var annotations: [Annotation]?
 
-    /// A plan.
+    /// Creates a plan.
     public init(start: RecordingStart, annotations: [Annotation]? = nil) {
         self.start = start
         self.annotations = annotations
@@ -44,7 +44,7 @@ public struct SessionPlan: Codable, Hashable, Sendable {
     /// The session's name.
     public var session: String { start.session ?? "" }
 
-    /// The requests that add its annotations again, in their order.
+    /// The requests that add the annotations to the new recording, in order.
     public var annotationRequests: [RecordingAnnotate] {
         (annotations ?? []).map { annotation in
             RecordingAnnotate(

@@ -1,23 +1,23 @@
-/// A reply as it goes over the wire: a result or an error, never both.
+/// A reply in its form on the wire: a result or an error, never both.
 public struct ReplyEnvelope<Result: Codable & Sendable>: Codable, Sendable {
     /// Always "2.0".
     public var jsonrpc = "2.0"
-    /// The request's.
+    /// The request's id.
     public var id: RequestIdentifier
-    /// What was asked for.
+    /// The reply of the method.
     public var result: Result?
     /// Why it was refused.
     public var error: RequestError?
 
     private enum CodingKeys: CodingKey { case jsonrpc, id, result, error }
 
-    /// The answer to a request.
+    /// Creates a successful reply.
     public init(id: RequestIdentifier, result: Result) {
         self.id = id
         self.result = result
     }
 
-    /// The refusal of a request.
+    /// Creates a refusal.
     public init(id: RequestIdentifier, error: RequestError) {
         self.id = id
         self.error = error

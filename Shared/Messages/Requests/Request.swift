@@ -1,24 +1,24 @@
-/// Something that a program can be asked over its REP socket, JSON-RPC 2.0: the params of one method.
+/// The params of one method that a program answers over its REP socket, JSON-RPC 2.0.
 ///
-/// A request knows the type of its reply, so an asker never casts.
+/// A request knows the type of its reply, so clients never cast.
 public protocol Request: Codable, Sendable {
-    /// What the method answers.
+    /// The type of the reply.
     associatedtype Reply: Codable & Sendable
-    /// The method's name on the wire.
+    /// The name on the wire.
     static var method: String { get }
-    /// Whether asking twice does no more than asking once, so that an asker may ask again where an answer is missing.
+    /// Whether a repeated request has no further effect, so that a client may repeat it after a lost reply.
     static var isRepeatable: Bool { get }
-    /// The least role that may ask this, with these params.
+    /// The least role that may send this request with these params.
     var neededRole: Role { get }
 }
 
 extension Request {
-    /// Most requests read, or bring about a state. The few that do not say so themselves.
+    /// Most requests only read, or set a state. The others override this.
     public static var isRepeatable: Bool { true }
 }
 
-/// A request or reply that says nothing more than that it was made: `{}`.
+/// A request or reply without fields: `{}`.
 public struct Empty: Codable, Hashable, Sendable {
-    /// Nothing.
+    /// Creates the value.
     public init() {}
 }

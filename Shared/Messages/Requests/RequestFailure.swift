@@ -1,6 +1,5 @@
 /// An error that a client receives as the `error` of a reply.
 package protocol RequestFailure: Error {
-    /// What the reply says.
     var refusal: RequestError { get }
 }
 

@@ -1,8 +1,8 @@
-/// The part of a request that names its method: what is read before anything else.
+/// The part of a request that is decoded first: its id and its method.
 public struct RequestHeader: Decodable, Sendable {
     /// Must be "2.0".
     public var jsonrpc: String
-    /// Given back with the reply.
+    /// Returned with the reply.
     public var id: RequestIdentifier
     /// The method's name.
     public var method: String

@@ -1,10 +1,7 @@
-/// The `id` of a JSON-RPC request, given back with its reply: a number, a text, or null.
+/// The `id` of a JSON-RPC request, returned with its reply: a number, a text, or null.
 public enum RequestIdentifier: Codable, Hashable, Sendable {
-    /// A whole number.
     case integer(Int)
-    /// Another number.
     case number(Double)
-    /// A text.
     case text(String)
     /// Null or absent.
     case null
@@ -23,7 +20,7 @@ public enum RequestIdentifier: Codable, Hashable, Sendable {
         }
     }
 
-    /// Encodes as it goes over the wire.
+    /// Encodes the value in its form on the wire.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

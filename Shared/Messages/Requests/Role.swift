@@ -1,13 +1,13 @@
 /// What a client may do. Each role includes those before it.
 public enum Role: String, Codable, Comparable, CaseIterable, Hashable, Sendable {
-    /// Listen to what is published, and ask what changes nothing.
+    /// Listen to events, and send requests that change nothing.
     case listen
-    /// Also ask what changes something.
+    /// Also send requests that change something.
     case command
-    /// Also ask what deletes recordings, or what lets them be deleted.
+    /// Also send requests that delete recordings, or allow their deletion.
     case delete
 
-    /// Less is what may do less.
+    /// Orders roles by what they may do.
     public static func < (one: Role, other: Role) -> Bool { one.rank < other.rank }
 
     private var rank: Int {

@@ -1,24 +1,24 @@
-/// Asks a program whether it does its work: `service.health`.
+/// Asks a program for its health: `service.health`.
 public struct ServiceHealth: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "service.health"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
-    /// How a program is.
+    /// A program's health.
     public struct Reply: Codable, Hashable, Sendable {
         /// How well the program does its work.
         public var status: Status
-        /// Why it is not `ok`, in sentences.
+        /// Why the status is not `ok`, in sentences.
         public var reasons: [String]
         /// Seconds since the program started.
         public var uptime: Double
         /// The program's version.
         public var version: String
-        /// What the program measures of itself, by name with its unit: `latenessMedianSeconds`.
+        /// The program's measurements, by name with the unit: `latenessMedianSeconds`.
         public var measures: [String: Double]?
 
-        /// A program's state.
+        /// Creates the reply.
         public init(
             status: Status, reasons: [String], uptime: Double, version: String, measures: [String: Double]? = nil
         ) {
@@ -30,62 +30,62 @@ public struct ServiceHealth: Request, Hashable {
         }
     }
 
-    /// How well a program does its work.
+    /// A program's health in one word.
     public enum Status: String, Codable, Hashable, Sendable {
-        /// All is well.
+        /// The program works without problems.
         case ok
-        /// It works, and something is wrong: a peer is away, say.
+        /// The program works in spite of a problem, such as an absent peer.
         case degraded
-        /// It does not do its work.
+        /// The program does not do its work.
         case failing
     }
 
-    /// Asks.
+    /// Creates the request.
     public init() {}
 }
 
-/// Asks a program what its clocks say: `service.clock`.
+/// Asks a program for its clocks: `service.clock`.
 ///
-/// The clocks are read just before the reply. Who asks several times, and takes the answer that came back soonest, knows
-/// how far the clocks of two machines are apart, to half the time between question and answer.
+/// The program reads the clocks just before it replies. A client that asks several times, and takes the fastest reply, knows
+/// the offset between the two machines' clocks to within half of the round trip.
 public struct ServiceClock: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "service.clock"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
-    /// What a program's clocks say.
+    /// The readings of a program's clocks.
     public struct Reply: Codable, Hashable, Sendable {
         /// Both clocks at one instant.
         public var clock: ClockReading
 
-        /// An answer.
+        /// Creates the reply.
         public init(clock: ClockReading) { self.clock = clock }
     }
 
-    /// Asks.
+    /// Creates the request.
     public init() {}
 }
 
-/// Asks a program what it is: `service.describe`.
+/// Asks a program for its description: `service.describe`.
 public struct ServiceDescribe: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "service.describe"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
-    /// What a program is.
+    /// A program's description.
     public struct Reply: Codable, Hashable, Sendable {
         /// The program's name: `recorder`.
         public var name: String
-        /// Its version.
+        /// The program's version.
         public var version: String
-        /// Its sockets: `publish` and `reply`, and the URL of its `metrics` where it serves any.
+        /// The program's endpoints: `publish`, `reply`, and the URL of its `metrics` if it serves any.
         public var endpoints: [String: String]
-        /// The methods that it answers, sorted.
+        /// The methods that the program answers, sorted.
         public var methods: [String]
 
-        /// A program's description.
+        /// Creates the reply.
         public init(name: String, version: String, endpoints: [String: String], methods: [String]) {
             self.name = name
             self.version = version
@@ -94,6 +94,6 @@ public struct ServiceDescribe: Request, Hashable {
         }
     }
 
-    /// Asks.
+    /// Creates the request.
     public init() {}
 }

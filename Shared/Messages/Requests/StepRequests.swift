@@ -1,60 +1,60 @@
 /// Asks whether steps can be counted: `steps.isAvailable`.
 public struct StepsIsAvailable: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "steps.isAvailable"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
-    /// Whether they can.
+    /// Whether steps can be counted.
     public struct Reply: Codable, Hashable, Sendable {
-        /// Whether there is an accelerometer to count with.
+        /// Whether an accelerometer is available.
         public var available: Bool
 
-        /// An answer.
+        /// Creates the reply.
         public init(available: Bool) { self.available = available }
     }
 
-    /// The device; any of them if omitted.
+    /// The device's name; any device if omitted.
     public var device: String?
 
-    /// Asks.
+    /// Creates the request.
     public init(device: String? = nil) { self.device = device }
 }
 
 /// Counts a device's steps from now on, and publishes the total each time it reaches or passes a multiple of `updateOn`:
 /// `steps.startUpdates`.
 ///
-/// Each start is a subscription of its own that counts from 0; earlier ones continue until they are stopped. With a `name`,
-/// a client that starts again gets the subscription back that it had under that name, with its total; that renews it.
-/// A subscription that is not used ends: `lifetime` after it was last renewed, or, without one, when its device made no step
-/// and it was not renewed for as long as the history is kept. There may be `maximumNumber` at once; for one more, the one that
-/// was not renewed for longest ends, if that is more than a minute ago. `updateOn` below 1 is refused as `invalidParameter`.
+/// Each start begins a new subscription that counts from 0; earlier ones continue until they are stopped. With a `name`, a
+/// client that starts again gets its earlier subscription of that name with its total; that renews it. An unused subscription
+/// ends `lifetime` after it was last renewed; without a `lifetime`, it ends when its device made no step and it was not renewed
+/// for as long as the history is kept. There may be `maximumNumber` at once; one more ends the one that was not renewed for
+/// longest, if that is more than a minute ago. `updateOn` below 1 is refused as `invalidParameter`.
 public struct StepsStartUpdates: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "steps.startUpdates"
-    /// There is room for so many alone.
+    /// Needs `command`, because the number of subscriptions is limited.
     public var neededRole: Role { .command }
-    /// A second one is another subscription.
+    /// A repeated request begins another subscription.
     public static let isRepeatable = false
-    /// How many subscriptions there may be at once; one more is refused as `tooMany` while all are used.
+    /// The maximum number of subscriptions; one more is refused as `tooMany` while all are used.
     public static let maximumNumber = 1_000
-    /// How many bytes of UTF-8 a name has at most.
+    /// The maximum length of a name, in bytes of UTF-8.
     public static let maximumNameLength = 100
 
-    /// A subscription that began.
+    /// The subscription.
     public struct Reply: Codable, Hashable, Sendable {
-        /// What its events are marked with, and what it is stopped by.
+        /// The identifier that the subscription's events carry, and that stops it.
         public var subscription: String
-        /// Where its events are published: `steps/<device>`.
+        /// The topic of the subscription's events: `steps/<device>`.
         public var topic: String
-        /// When it began: only steps made since then count.
+        /// When the subscription began: only steps made since then count.
         public var startDate: WallTime
-        /// Its total so far: more than 0 only for one that the client had before.
+        /// The subscription's total so far: more than 0 only for a subscription that existed before.
         public var numberOfSteps: Int?
-        /// Whether a sample of the device was ever heard of. If not, an event `appear` reports when it is.
+        /// Whether a sample of the device has ever arrived. If not, an event `appear` reports the first.
         public var isKnown: Bool?
 
-        /// A subscription.
+        /// Creates a subscription.
         public init(
             subscription: String, topic: String, startDate: WallTime, numberOfSteps: Int? = nil, isKnown: Bool? = nil
         ) {
@@ -66,16 +66,16 @@ public struct StepsStartUpdates: Request, Hashable {
         }
     }
 
-    /// The device.
+    /// The device's name.
     public var device: String
-    /// How many more steps make a notification. One that is started again under its name has it from now on.
+    /// The number of steps between two updates. A restart under the same name changes it from then on.
     public var updateOn: Int
-    /// What the client calls it; each device has names of its own. At most `maximumNameLength` bytes.
+    /// The client's name for the subscription, unique per device. At most `maximumNameLength` bytes.
     public var name: String?
-    /// Seconds after which it ends unless it is renewed.
+    /// Seconds after which the subscription ends unless it is renewed.
     public var lifetime: Double?
 
-    /// Starts.
+    /// Creates the request.
     public init(device: String, updateOn: Int, name: String? = nil, lifetime: Double? = nil) {
         self.device = device
         self.updateOn = updateOn
@@ -84,44 +84,44 @@ public struct StepsStartUpdates: Request, Hashable {
     }
 }
 
-/// Asks which subscriptions there are: `steps.subscriptions`.
+/// Asks for the subscriptions: `steps.subscriptions`.
 public struct StepsSubscriptions: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "steps.subscriptions"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
     /// The subscriptions.
     public struct Reply: Codable, Hashable, Sendable {
-        /// In the order of their starts.
+        /// The subscriptions, ordered by their starts.
         public var subscriptions: [Subscription]
 
-        /// An answer.
+        /// Creates the reply.
         public init(subscriptions: [Subscription]) { self.subscriptions = subscriptions }
     }
 
     /// A subscription.
     public struct Subscription: Codable, Hashable, Sendable {
-        /// What its events are marked with, and what it is stopped by.
+        /// The identifier that the subscription's events carry, and that stops it.
         public var subscription: String
-        /// The device.
+        /// The device's name.
         public var device: String
-        /// What its client calls it.
+        /// The client's name for the subscription.
         public var name: String?
-        /// How many more steps make a notification.
+        /// The number of steps between two updates.
         public var updateOn: Int
-        /// When it began.
+        /// When the subscription began.
         public var startDate: WallTime
         /// When its client last started it.
         public var renewedDate: WallTime
-        /// Seconds from then on after which it ends, if the client chose a number.
+        /// Seconds from `renewedDate` after which the subscription ends, if the client set a limit.
         public var lifetime: Double?
-        /// All steps since its start.
+        /// All steps since the subscription began.
         public var numberOfSteps: Int
-        /// Whether a sample of the device was ever heard of.
+        /// Whether a sample of the device has ever arrived.
         public var isKnown: Bool
 
-        /// A subscription.
+        /// Creates a subscription.
         public init(
             subscription: String, device: String, name: String? = nil, updateOn: Int, startDate: WallTime,
             renewedDate: WallTime, lifetime: Double? = nil, numberOfSteps: Int, isKnown: Bool
@@ -138,85 +138,85 @@ public struct StepsSubscriptions: Request, Hashable {
         }
     }
 
-    /// The device; all of them if omitted.
+    /// The device's name; all devices if omitted.
     public var device: String?
 
-    /// Asks.
+    /// Creates the request.
     public init(device: String? = nil) { self.device = device }
 }
 
-/// Ends a subscription: `steps.stopUpdates`. Queries under way are answered all the same.
+/// Ends a subscription: `steps.stopUpdates`. Pending queries are still answered.
 ///
-/// To stop what is stopped is harmless: the answer is that of the first stop, as long as the program remembers it. One
-/// that never was had no steps.
+/// Stopping a stopped subscription is harmless: the reply repeats that of the first stop, as long as the program remembers it.
+/// For an unknown subscription the reply has 0 steps.
 public struct StepsStopUpdates: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "steps.stopUpdates"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
 
-    /// A subscription that ended.
+    /// The total of the ended subscription.
     public struct Reply: Codable, Hashable, Sendable {
-        /// All steps since its start.
+        /// All steps since the subscription began.
         public var numberOfSteps: Int
 
-        /// A total.
+        /// Creates the reply.
         public init(numberOfSteps: Int) { self.numberOfSteps = numberOfSteps }
     }
 
-    /// What the start answered.
+    /// From the reply to `steps.startUpdates`.
     public var subscription: String
 
-    /// Stops.
+    /// Creates the request.
     public init(subscription: String) { self.subscription = subscription }
 }
 
-/// Asks how many steps a device made in a time, whoever listened then: `steps.query`.
+/// Asks how many steps a device made in a range of time, with or without a subscription: `steps.query`.
 ///
-/// A step at `from` counts, one at `to` does not. Where nothing is known the number is 0, and a range that began earlier
-/// than `firstAvailable` is answered with what there is; `coverage` and `gaps` report what was not counted. `to` before `from`
-/// is refused as `invalidParameter`.
+/// A step at `from` counts, one at `to` does not. If nothing is known the number is 0, and a range that begins before
+/// `firstAvailable` is answered with what is known; `coverage` and `gaps` report what was not counted. `to` before `from` is
+/// refused as `invalidParameter`.
 public struct StepsQuery: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "steps.query"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
-    /// How many bins an answer has at most: a week has 10,080 minutes.
+    /// The maximum number of bins in a reply: a week has 10,080 minutes.
     public static let maximumBins = 20_000
-    /// How many times an answer lists in `gaps`.
+    /// The maximum number of times in `gaps`.
     public static let maximumGaps = 1_000
-    /// How many steps measures of gait are made of at most: two weeks of somebody who walks a lot.
+    /// The maximum number of steps for measures of gait: two weeks of somebody who walks a lot.
     public static let maximumGaitSteps = 500_000
-    /// How many bouts an answer lists at most.
+    /// The maximum number of bouts in a reply.
     public static let maximumBouts = 10_000
 
-    /// How many steps there were.
+    /// The steps in a range.
     public struct Reply: Codable, Hashable, Sendable {
         /// The steps in the whole range.
         public var numberOfSteps: Int
-        /// How far back the history of this device goes: what was before is not known, or not kept any more.
+        /// The start of this device's history: earlier steps are unknown, or no longer kept.
         public var firstAvailable: WallTime
-        /// The range in pieces, in order, where `interval` asked for them.
+        /// The range in pieces, in order, if the request has `interval`.
         public var bins: [Bin]?
-        /// Which part of the range was counted, from 0 to 1. Left out for an empty range, and for one in which counting was
-        /// interrupted more than 100,000 times.
+        /// The fraction of the range that was counted, from 0 to 1. Absent for an empty range, and if counting was interrupted
+        /// more than 100,000 times in it.
         public var coverage: Double?
-        /// When nothing was counted, and why, in order: the first `maximumGaps` of these times. A bout's first steps are credited
-        /// some seconds after they were made, so the last seconds that were counted may still get some.
+        /// The times that were not counted, and why, in order, up to `maximumGaps`. A bout's first steps are credited some
+        /// seconds after they were made, so the last counted seconds may still get some.
         public var gaps: [UncountedTime]?
-        /// How many more times there are; left out if `gaps` has all.
+        /// The number of further times; absent if `gaps` is complete.
         public var gapsOmitted: Int?
-        /// Whether a sample of the device was ever heard of.
+        /// Whether a sample of the device has ever arrived.
         public var isKnown: Bool?
-        /// How the steps of the range were walked, where `gait` asked for it.
+        /// Measures of gait for the steps in the range, if the request has `gait`.
         public var gait: GaitMeasures?
-        /// What may be wrong with `numberOfSteps`, in the time that was counted. Left out without steps, and if some were counted
-        /// by a version that did not know how likely they are.
+        /// The expected error of `numberOfSteps`, in the time that was counted. Absent if there are no steps, and if some were
+        /// counted by a version that did not estimate their probability.
         public var expectedError: StepError?
-        /// The bouts of walking in the range, in order, where `bouts` asked for them.
+        /// The bouts of walking in the range, in order, if the request has `bouts`.
         public var bouts: [Bout]?
 
-        /// An answer.
+        /// Creates the reply.
         public init(
             numberOfSteps: Int, firstAvailable: WallTime, bins: [Bin]? = nil, coverage: Double? = nil,
             gaps: [UncountedTime]? = nil, gapsOmitted: Int? = nil, isKnown: Bool? = nil, gait: GaitMeasures? = nil,
@@ -235,21 +235,21 @@ public struct StepsQuery: Request, Hashable {
         }
     }
 
-    /// A bout of walking: steps that follow each other within 2.5 s. Of one that lies across an end of the range it is what
-    /// lies within.
+    /// A bout of walking: steps that follow each other within 2.5 s. A bout that crosses an end of the range is cut there.
     public struct Bout: Codable, Hashable, Sendable {
-        /// The date of its first step.
+        /// The time of the bout's first step.
         public var from: WallTime
-        /// The date of its last step.
+        /// The time of the bout's last step.
         public var to: WallTime
-        /// Its steps.
+        /// The number of steps in the bout.
         public var numberOfSteps: Int
-        /// How likely it is walking, from 0 to 1; left out if it was counted by a version that did not know.
+        /// The probability that the bout is walking, from 0 to 1; absent if it was counted by a version that did not estimate
+        /// it.
         public var confidence: Double?
-        /// How it was walked.
+        /// The bout's measures of gait.
         public var gait: GaitMeasures
 
-        /// A bout.
+        /// Creates a bout.
         public init(from: WallTime, to: WallTime, numberOfSteps: Int, confidence: Double? = nil, gait: GaitMeasures) {
             self.from = from
             self.to = to
@@ -259,22 +259,22 @@ public struct StepsQuery: Request, Hashable {
         }
     }
 
-    /// A piece of the range. It has `from`, and not `to`.
+    /// A piece of the range, from `from` up to, but not including, `to`.
     public struct Bin: Codable, Hashable, Sendable {
-        /// Its first moment.
+        /// The bin's first moment.
         public var from: WallTime
-        /// The first moment after it: that of the next bin, or the end of the range.
+        /// The first moment after the bin: the start of the next one, or the end of the range.
         public var to: WallTime
-        /// The steps in it.
+        /// The steps in the bin.
         public var numberOfSteps: Int
-        /// Which part of it was counted, from 0 to 1, as in the answer.
+        /// The fraction of the bin that was counted, from 0 to 1, as in the reply.
         public var coverage: Double?
-        /// As in the answer; absent for a bin without steps.
+        /// As in the reply; absent for a bin without steps.
         public var gait: GaitMeasures?
-        /// As in the answer.
+        /// As in the reply.
         public var expectedError: StepError?
 
-        /// A bin.
+        /// Creates a bin.
         public init(
             from: WallTime, to: WallTime, numberOfSteps: Int, coverage: Double? = nil, gait: GaitMeasures? = nil,
             expectedError: StepError? = nil
@@ -288,20 +288,20 @@ public struct StepsQuery: Request, Hashable {
         }
     }
 
-    /// The device.
+    /// The device's name.
     public var device: String
     /// The first moment of the range.
     public var from: WallTime
     /// The first moment after the range.
     public var to: WallTime
-    /// Seconds of a bin; none if it is left out.
+    /// The length of a bin in seconds; no bins if omitted.
     public var interval: Double?
-    /// Whether the answer has measures of gait, for ranges of up to `maximumGaitSteps`.
+    /// Whether the reply has measures of gait, for ranges of up to `maximumGaitSteps` steps.
     public var gait: Bool?
-    /// Whether the answer lists the bouts of walking, for ranges of up to `maximumGaitSteps` and `maximumBouts`.
+    /// Whether the reply lists the bouts of walking, for ranges of up to `maximumGaitSteps` steps and `maximumBouts` bouts.
     public var bouts: Bool?
 
-    /// Asks.
+    /// Creates the request.
     public init(
         device: String, from: WallTime, to: WallTime, interval: Double? = nil, gait: Bool? = nil, bouts: Bool? = nil
     ) {

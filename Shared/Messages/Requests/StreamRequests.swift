@@ -1,11 +1,11 @@
 /// Asks a publisher for its streams: `streams.list`.
 ///
-/// Before it answers, the publisher publishes the samples that wait for their batch to fill, so `nextSequence` counts
-/// every sample taken so far: a session that starts or stops now knows exactly where.
+/// Before it replies, the publisher publishes the samples that wait for their batch to fill. So `nextSequence` counts every
+/// sample taken so far, and a session that starts or stops now knows its exact position.
 public struct StreamsList: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "streams.list"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
     /// The publisher's streams, sorted by name.
@@ -13,111 +13,111 @@ public struct StreamsList: Request, Hashable {
         /// One description per stream.
         public var streams: [StreamDescription]
 
-        /// The streams.
+        /// Creates the reply.
         public init(streams: [StreamDescription]) { self.streams = streams }
     }
 
-    /// The most patterns of one request: each is compared with each stream.
+    /// The maximum number of patterns in a request: each is compared with each stream.
     public static let maximumPatterns = 500
 
-    /// Which streams are listed: `phone/gyro`, `phone/` for all of a device, `*` for all. Absent: all. A publisher of before
-    /// 0.7 lists all in any case.
+    /// The streams to list: `phone/gyro`, `phone/` for all of a device, `*` for all. All if omitted. Publishers before 0.7
+    /// always list all.
     public var streams: [String]?
 
-    /// Asks for some streams, or for all.
+    /// Creates the request.
     public init(streams: [String]? = nil) { self.streams = streams }
 }
 
-/// Asks a publisher for the link that makes a phone a sensor: `phones.link`. It has the token with which devices push.
+/// Asks a publisher for the link that makes a phone a sensor: `phones.link`. The link has the token with which devices push.
 public struct PhonesLink: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "phones.link"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
 
-    /// What a phone opens.
+    /// The link for a phone.
     public struct Reply: Codable, Hashable, Sendable {
         /// The page's address.
         public var link: String
         /// The link as a QR code for the phone's camera: its modules row by row, `1` for a dark one, without a margin.
         public var code: [String]
 
-        /// A link and its code.
+        /// Creates the reply.
         public init(link: String, code: [String]) {
             self.link = link
             self.code = code
         }
     }
 
-    /// Asks for the link.
+    /// Creates the request.
     public init() {}
 }
 
-/// Starts a stream that is not running: `streams.start`. Its source begins anew; its sequence continues.
+/// Starts a stream that is not running: `streams.start`. Its source starts from the beginning; its sequence continues.
 public struct StreamsStart: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = StreamDescription
 
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "streams.start"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// A second one is refused.
+    /// A repeated request is refused.
     public static let isRepeatable = false
 
     /// The stream.
     public var stream: StreamName
 
-    /// Asks for a start.
+    /// Creates the request.
     public init(stream: StreamName) { self.stream = stream }
 }
 
-/// Stops a stream: `streams.stop`. Nothing of it is published once this is answered.
+/// Stops a stream: `streams.stop`. After the reply none of its samples are published.
 public struct StreamsStop: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = StreamDescription
 
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "streams.stop"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// A second one is refused.
+    /// A repeated request is refused.
     public static let isRepeatable = false
 
     /// The stream.
     public var stream: StreamName
 
-    /// Asks for a stop.
+    /// Creates the request.
     public init(stream: StreamName) { self.stream = stream }
 }
 
-/// Asks a publisher for samples again: `samples.replay`.
+/// Asks a publisher to replay samples: `samples.replay`.
 ///
-/// The reply's further frames are the batches in order: for each its body, as it was published, followed by its
-/// matrix if the body has no `values`. A reply is bounded; ask again for what it does not hold.
+/// The reply's further frames are the batches in order: for each its body, as it was published, followed by its matrix if the
+/// body has no `values`. The size of a reply is limited; request the remaining samples again.
 ///
-/// With `ranges` one request asks for runs of several streams. A publisher that does not know them answers for the first
-/// alone: its reply has no `ranges` either.
+/// With `ranges`, one request asks for runs of several streams. A publisher that does not know `ranges` answers only for the
+/// first run, and its reply has no `ranges`.
 public struct SamplesReplay: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "samples.replay"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
     /// A run of samples of one stream.
     public struct Range: Codable, Hashable, Sendable {
-        /// The device.
+        /// The device's name.
         public var device: String
         /// The stream of that device.
         public var stream: String
-        /// The epoch that the samples belong to.
+        /// The epoch of the samples.
         public var epoch: String
-        /// The first sample wanted.
+        /// The first requested sample.
         public var from: Int
-        /// How many are wanted.
+        /// The number of requested samples.
         public var count: Int
 
-        /// The run that a request without `ranges` asks for.
+        /// Creates the run that a request without `ranges` asks for.
         public init(_ request: SamplesReplay) {
             device = request.device
             stream = request.stream
@@ -127,24 +127,24 @@ public struct SamplesReplay: Request, Hashable {
         }
     }
 
-    /// Which samples the reply's frames hold, and which could be had.
+    /// The samples that the reply's frames hold, and the samples that the publisher retains.
     public struct Reply: Codable, Hashable, Sendable {
-        /// What a reply holds of one of several ranges.
+        /// The part of a reply for one of several ranges.
         public struct Part: Codable, Hashable, Sendable {
-            /// The first sample in the frames; if there are none, what was asked.
+            /// The first sample in the frames; the requested `from` if there are no frames.
             public var from: Int
-            /// How many samples the frames hold, without a hole.
+            /// The number of samples in the frames, without a gap.
             public var count: Int
-            /// The oldest sample that is still kept; one past `last` if none is.
+            /// The oldest sample that is still retained; `last + 1` if none is.
             public var first: Int
-            /// The newest sample that is kept.
+            /// The newest sample that is retained.
             public var last: Int
-            /// How many of the reply's frames belong to this range.
+            /// The number of the reply's frames that belong to this range.
             public var frames: Int
-            /// Why this range is refused; the others are not.
+            /// Why this range is refused; the other ranges are not affected.
             public var error: RequestError?
 
-            /// What a reply to this range alone would say.
+            /// Creates the part from a reply to this range alone.
             public init(_ reply: Reply, frames: Int) {
                 from = reply.from
                 count = reply.count
@@ -153,7 +153,7 @@ public struct SamplesReplay: Request, Hashable {
                 self.frames = frames
             }
 
-            /// The refusal of one range.
+            /// Creates the refusal of one range.
             public init(_ error: RequestError, from: Int) {
                 self.from = from
                 count = 0
@@ -164,19 +164,19 @@ public struct SamplesReplay: Request, Hashable {
             }
         }
 
-        /// The first sample in the frames; if there are none, what was asked.
+        /// The first sample in the frames; the requested `from` if there are no frames.
         public var from: Int
-        /// How many samples the frames hold, without a hole.
+        /// The number of samples in the frames, without a gap.
         public var count: Int
-        /// The oldest sample that is still kept; one past `last` if none is.
+        /// The oldest sample that is still retained; `last + 1` if none is.
         public var first: Int
-        /// The newest sample that is kept.
+        /// The newest sample that is retained.
         public var last: Int
-        /// One for each of the request's `ranges`, in their order, as their frames are. What stands beside is the first
-        /// range's.
+        /// One part for each of the request's `ranges`, in their order, which is also the order of the frames. The other fields
+        /// are those of the first range.
         public var ranges: [Part]?
 
-        /// What a reply holds.
+        /// Creates a reply to a request without `ranges`.
         public init(from: Int, count: Int, first: Int, last: Int) {
             self.from = from
             self.count = count
@@ -184,32 +184,32 @@ public struct SamplesReplay: Request, Hashable {
             self.last = last
         }
 
-        /// What a reply to one of several ranges alone would say.
+        /// Creates the reply to a request for this range alone.
         public init(_ part: Part) {
             self.init(from: part.from, count: part.count, first: part.first, last: part.last)
         }
 
-        /// What a reply to several ranges holds.
+        /// Creates a reply to a request with `ranges`.
         public init(_ parts: [Part]) {
             if let first = parts.first { self.init(first) } else { self.init(from: 0, count: 0, first: 0, last: -1) }
             ranges = parts
         }
     }
 
-    /// The device.
+    /// The device's name.
     public var device: String
     /// The stream of that device.
     public var stream: String
-    /// The epoch that the samples belong to.
+    /// The epoch of the samples.
     public var epoch: String
-    /// The first sample wanted.
+    /// The first requested sample.
     public var from: Int
-    /// How many are wanted.
+    /// The number of requested samples.
     public var count: Int
-    /// All runs that are wanted; what stands beside is the first of them. Nil for that alone.
+    /// All requested runs; the other fields are the first of them. Nil if there is only that one.
     public var ranges: [Range]?
 
-    /// Asks for a run of samples.
+    /// Creates a request for a run of samples.
     public init(device: String, stream: String, epoch: String, from: Int, count: Int) {
         self.device = device
         self.stream = stream
@@ -218,10 +218,10 @@ public struct SamplesReplay: Request, Hashable {
         self.count = count
     }
 
-    /// One reply of the answers to several runs, and its frames.
+    /// Joins the replies to several runs, and their frames, into one.
     /// - Parameters:
     ///   - answers: one for each run, in their order.
-    ///   - ranges: the request's.
+    ///   - ranges: the request's `ranges`.
     /// - Throws: the refusal of the only run of a request without `ranges`.
     package static func joined(
         _ answers: [Result<(reply: Reply, frames: [[UInt8]]), RequestError>], to ranges: [Range]?
@@ -240,7 +240,7 @@ public struct SamplesReplay: Request, Hashable {
         return (Reply(parts), frames)
     }
 
-    /// Asks for the runs that several requests ask for, of which there is at least one.
+    /// Joins requests for several runs into one. There must be at least one.
     public init(_ requests: [SamplesReplay]) {
         self = requests[0]
         ranges = requests.count > 1 ? requests.map(Range.init) : nil

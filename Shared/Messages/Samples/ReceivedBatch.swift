@@ -1,34 +1,32 @@
-/// A batch of samples where it lies in memory: its body, and its matrix where it is packed.
+/// A batch of samples in place: its body, and its matrix if the batch is packed.
 ///
-/// Lent by the socket for the time of one call: not to be kept.
+/// The socket lends the memory for the duration of one call: don't keep the value.
 package struct ReceivedBatch {
     package let body: SampleBody
     package let frame: UnsafeRawBufferPointer
     /// The matrix; nil if the body has the values.
     package let packed: UnsafeRawBufferPointer?
 
-    /// A body with the frame behind it, if there is one.
     package init(_ body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?) {
         self.body = body
         self.frame = frame
         self.packed = body.values == nil ? packed : nil
     }
 
-    /// The end of the last sample that can be counted: the largest whole number that every reader of JSON knows exactly.
+    /// The upper bound of a sample's sequence, exclusive: the largest whole number that every JSON reader represents exactly.
     /// At a million samples per second it is reached after 285 years.
     package static let maximumSequence = 1 << 53
 
-    /// Whether a batch's numbers are ones that a stream can come to.
+    /// Whether a stream can reach these numbers.
     package static func isPossible(sequence: Int, count: Int) -> Bool {
         (0...maximumSequence).contains(sequence) && (0...maximumSequence - sequence).contains(count)
     }
 
-    /// The names of its columns.
     package var fields: [String] {
         get throws(MessageError) { try SampleBody.fieldNames(at: body.fields, in: frame) }
     }
 
-    /// What its columns hold, in a stream of records; nil if all are numbers.
+    /// The types of the columns in a stream of records; nil if all are numbers.
     package var types: [FieldType]? {
         get throws(MessageError) {
             guard let token = body.types else { return nil }
@@ -43,10 +41,10 @@ package struct ReceivedBatch {
         }
     }
 
-    /// The names and types of its columns as they stand in it, to be compared with those of the next batch.
+    /// The names and types of the columns as the body spells them, for comparison with the next batch.
     package var fieldsToken: [UInt8] { Array(frame[body.fields]) + (body.types.map { Array(frame[$0]) } ?? []) }
 
-    /// Whether its columns are written like these.
+    /// Whether the columns are spelled like these.
     package func hasFields(_ token: [UInt8]) -> Bool {
         let fields = UnsafeRawBufferPointer(rebasing: frame[body.fields])
         guard let types = body.types else { return fields.isSame(as: token) }
@@ -54,14 +52,14 @@ package struct ReceivedBatch {
             && token[fields.count...].elementsEqual(frame[types])
     }
 
-    /// Whether it is of a stream.
     package func isOf(_ stream: StreamName) -> Bool {
         SampleBody.string(at: body.device, in: frame) == stream.device
             && SampleBody.string(at: body.stream, in: frame) == stream.stream
     }
 
-    /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
-    /// - Parameter columns: how many values a row has.
+    /// Refuses a batch whose size contradicts its `count`, before other code computes with `count`.
+    /// - Parameter columns: returns the number of values in a row.
+    /// - Throws: `outOfRange`, `missingField`, `malformed` or `wrongColumns`.
     package func check(columns: () throws(MessageError) -> Int) throws(MessageError) {
         guard Self.isPossible(sequence: body.sequence, count: body.count) else {
             throw MessageError(.outOfRange, "there can't be \(body.count) samples from \(body.sequence) on")
@@ -70,7 +68,7 @@ package struct ReceivedBatch {
             throw MessageError(.missingField, "a batch of records has no \"values\"")
         }
         if let values = body.values {
-            // Each row has its brackets at least; whether there are so many is known when they are walked.
+            // Each row has at least its two brackets; walking the rows finds out whether the rows exist.
             guard body.count <= values.count / 2 else {
                 throw MessageError(.malformed, "\"values\" has not \(body.count) rows, as \"count\" says")
             }
@@ -84,7 +82,7 @@ package struct ReceivedBatch {
         }
     }
 
-    /// The uptimes in nanoseconds. Only where a stream was met late, or the publisher's machine slept.
+    /// The uptimes in nanoseconds. Needed only if a stream was met late, or the publisher's machine slept.
     package var uptimes: [Int64] {
         get throws(MessageError) {
             let columns = try fields.count
@@ -106,12 +104,12 @@ package struct ReceivedBatch {
 }
 
 extension ReceivedBatch {
-    /// Lends the batches that a replay brought: bodies, each followed by its matrix if it is packed.
+    /// Lends the batches of a replay: bodies, each followed by its matrix if it is packed.
     /// - Parameters:
-    ///   - take: takes a batch, and why samples that are missing before it are lost: before the first batch they are not
-    ///     retained, after an unreadable one they are malformed. A `MessageError` that it throws makes the batch unreadable,
+    ///   - take: receives a batch, and why samples that are missing before it are lost: before the first batch they are not
+    ///     retained, after an unreadable one they are malformed. If it throws a `MessageError`, the batch counts as unreadable
     ///     and the next one follows.
-    ///   - unreadable: receives what was wrong with a batch.
+    ///   - unreadable: receives the error of an unreadable batch.
     package static func forEach(
         inReplay frames: ArraySlice<[UInt8]>, _ take: (ReceivedBatch, _ missing: Gap.Reason?) throws -> Void,
         unreadable: (MessageError) -> Void

@@ -1,14 +1,14 @@
-/// A batch of samples of one stream, as events with the topic `samples/<device>/<stream>` carry it: schema `samples.v1`.
+/// A batch of samples of one stream, published under `samples/<device>/<stream>`: schema `samples.v1`.
 ///
-/// This is the convenient form. Where every microsecond counts, `SampleBatchEncoder` writes the same bytes, and
-/// `SampleBody` with `SampleRows` reads them in place.
+/// This is the convenient form. If every microsecond counts, `SampleBatchEncoder` writes the same bytes, and `SampleBody` with
+/// `SampleRows` reads them in place.
 ///
-/// In JSON, numbers that JSON can't express are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`; a `null` is read as NaN.
+/// JSON spells NaN and the infinities as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`; a `null` is read as NaN.
 public struct SampleBatch: Event, Hashable {
-    /// The name of this schema in `schema`.
+    ///  The value of `schema`.
     public static let schema = "samples.v1"
 
-    /// The program that published the batch.
+    /// The name of the program that published the batch.
     public var source: String
     /// The index of the first sample in its epoch, counting samples.
     public var sequence: Int
@@ -18,22 +18,22 @@ public struct SampleBatch: Event, Hashable {
     public var stream: String
     /// A UUID, new at every start of the publisher.
     public var epoch: String
-    /// How many samples the batch holds.
+    /// The number of samples in the batch.
     public var count: Int
-    /// What the columns are; the first is `uptime`, in seconds on the publisher's monotonic clock.
+    /// The names of the columns; the first is `uptime`, in seconds on the publisher's monotonic clock.
     public var fields: [String]
-    /// What the values of the columns are, in a stream of records; nil if all are numbers.
+    /// The types of the columns, in a stream of records; nil if all are numbers.
     public var types: [FieldType]?
-    /// One instant on both of the publisher's clocks. If its machine slept after the last sample was taken, the date is without that
-    /// sleep: dates that are computed from uptimes are those of the samples.
+    /// One instant on both of the publisher's clocks. If its machine slept after the last sample was taken, the date excludes
+    /// that sleep, so that dates computed from uptimes are those of the samples.
     public var clock: ClockReading
-    /// The samples, one row each with a value per field; nil when they travel packed in a frame of their own, and in a stream
-    /// of records.
+    /// The samples, one row each with a value per field; nil if they are packed in a frame of their own, and in a stream of
+    /// records.
     public var values: [[Double]]?
-    /// The samples of a stream of records, as `values` has them in JSON.
+    /// The samples of a stream of records; in JSON also under `values`.
     public var records: [[JSONValue]]?
 
-    /// A batch of samples.
+    /// Creates a batch.
     public init(
         source: String, sequence: Int, device: String, stream: String, epoch: String, count: Int, fields: [String],
         types: [FieldType]? = nil, clock: ClockReading, values: [[Double]]?, records: [[JSONValue]]? = nil
@@ -61,7 +61,8 @@ public struct SampleBatch: Event, Hashable {
         case clock, count, device, epoch, fields, schema, sequence, source, stream, types, values
     }
 
-    /// Reads a batch; another schema is an error.
+    /// Decodes a batch.
+    /// - Throws: `DecodingError`, also for another schema.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let schema = try container.decode(String.self, forKey: .schema)
@@ -85,7 +86,7 @@ public struct SampleBatch: Event, Hashable {
         }
     }
 
-    /// Writes a batch.
+    /// Encodes a batch.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(Self.schema, forKey: .schema)
@@ -102,7 +103,7 @@ public struct SampleBatch: Event, Hashable {
         try container.encodeIfPresent(records, forKey: .values)
     }
 
-    /// A number that may be one that JSON can't express.
+    /// A number, possibly NaN or infinite.
     private struct Value: Codable {
         var number: Double
 

@@ -1,9 +1,10 @@
-/// Writes the batches of one stream, without allocating: the same bytes as
-/// `JSONEncoder` gives for a `SampleBatch` with `.sortedKeys` and `.withoutEscapingSlashes`.
+/// Writes the batches of one stream without allocating: the same bytes as `JSONEncoder` with `.sortedKeys` and
+/// `.withoutEscapingSlashes` writes for a `SampleBatch`.
 ///
-/// Make it once per stream; what stays the same from batch to batch is laid out then. A class, so that a batch copies one reference.
+/// Create one per stream: the initializer lays out the parts that all batches share. It is a class so that a batch copies one
+/// reference.
 public final class SampleBatchEncoder: Sendable {
-    /// How many numbers a row has: in a stream of records only its uptime.
+    /// The number of Float64 values per row: in a stream of records only the uptime.
     public let columns: Int
     /// Whether the samples travel in a frame of their own, so that the body has no `values`.
     public let isPacked: Bool
@@ -12,9 +13,9 @@ public final class SampleBatchEncoder: Sendable {
     private let afterCount: [UInt8]
     private let afterSequence: [UInt8]
 
-    /// An encoder of the batches of one stream of one epoch.
+    /// Creates an encoder for one stream in one epoch.
     ///
-    /// - Parameter types: a type for each field, in a stream of records, which is not packed.
+    /// - Parameter types: a type for each field of a stream of records, which is never packed.
     public init(
         source: String, device: String, stream: String, epoch: String, fields: [String], types: [FieldType]? = nil,
         isPacked: Bool
@@ -52,7 +53,7 @@ public final class SampleBatchEncoder: Sendable {
     ///
     /// - Parameters:
     ///   - sequence: the index of the first sample in its epoch.
-    ///   - count: how many samples there are.
+    ///   - count: the number of samples.
     ///   - clock: one instant on both clocks; the uptime is finite.
     ///   - rows: `count` rows of `columns` values each.
     public func encode(
@@ -67,8 +68,8 @@ public final class SampleBatchEncoder: Sendable {
     /// Appends the body of a batch of records to `buffer`.
     ///
     /// - Parameters:
-    ///   - uptimes: one for each record.
-    ///   - values: for each record the JSON values of its other fields, with commas between them.
+    ///   - uptimes: one for each record, in seconds.
+    ///   - values: for each record the JSON values of its other fields, separated by commas.
     public func encode(
         sequence: Int, clock: ClockReading, uptimes: UnsafeBufferPointer<Double>, values: RecordValues.Rows,
         into buffer: inout ByteBuffer
@@ -99,7 +100,8 @@ public final class SampleBatchEncoder: Sendable {
 
     private func append(_ rows: UnsafeBufferPointer<Double>, count: Int, to buffer: inout ByteBuffer) {
         for row in 0..<count {
-            // Room for the whole row at once, with a comma each, a comma before and brackets around.
+            // Reserves the whole row at once: up to three bytes of quotes and comma per value, and a comma and brackets per
+            // row.
             buffer.withUnsafeMutableTail(reserving: columns * (ShortestDecimal.maximumLength + 3) + 3) { text in
                 var end = text
                 func put(_ byte: Unicode.Scalar) {
@@ -122,7 +124,7 @@ public final class SampleBatchEncoder: Sendable {
         buffer.append(utf8: "]}")
     }
 
-    /// Appends samples as the frame `packed` carries them: a row-major matrix of little-endian Float64.
+    /// Appends samples as the packed frame carries them: a row-major matrix of little-endian Float64.
     public func encodePacked(_ rows: UnsafeBufferPointer<Double>, into buffer: inout ByteBuffer) {
         #if _endian(little)
             buffer.append(UnsafeRawBufferPointer(rows))

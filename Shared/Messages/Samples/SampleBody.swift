@@ -1,31 +1,31 @@
-/// What the body of a received `samples.v1` event says, found in place and without allocating.
+/// The parts of a received `samples.v1` body, found in place and without allocating.
 ///
-/// Text stays in the frame: `device` and the like are ranges of bytes of the frame, in which the raw JSON value stands
-/// (a string with its quotes and escapes), good for comparing with the one of the batch before. The helpers decode them.
-/// Keys may come in any order, unknown ones are passed over, and none may come twice.
+/// Text stays in the frame: `device` and the like are ranges of the frame's bytes with the raw JSON value (a string with its
+/// quotes and escapes), for comparison with the previous batch. The helpers decode them. Keys may come in any order; unknown
+/// ones are skipped, and a repeated one is an error.
 ///
-/// Everything is checked except what is inside of `values`, where only the brackets are counted: `SampleRows` checks the
-/// rest when it walks the rows. In a stream of records, where brackets may stand in texts, it is all checked for being JSON.
+/// Everything is checked except the inside of `values`, where only the brackets are counted: `SampleRows` checks the rest as it
+/// walks the rows. In a stream of records, whose texts may contain brackets, `values` is fully checked for being valid JSON.
 public struct SampleBody: Sendable {
-    /// The program that published the batch, a string.
+    /// The program that published the batch: a JSON string.
     public internal(set) var source = 0..<0
-    /// The device that was sampled, a string.
+    /// The device that was sampled: a JSON string.
     public internal(set) var device = 0..<0
-    /// The stream of that device, a string.
+    /// The device's stream: a JSON string.
     public internal(set) var stream = 0..<0
-    /// The epoch of the publisher, a string.
+    /// The publisher's epoch: a JSON string.
     public internal(set) var epoch = 0..<0
-    /// The names of the columns, an array of strings.
+    /// The names of the columns: an array of strings.
     public internal(set) var fields = 0..<0
-    /// The types of the columns, an array of strings; nil if all are numbers.
+    /// The types of the columns: an array of strings; nil if all are numbers.
     public internal(set) var types: Range<Int>?
-    /// One instant on both clocks, an object.
+    /// One instant on both clocks: an object.
     public internal(set) var clock = 0..<0
-    /// The samples, an array; nil when they are packed in a frame of their own.
+    /// The samples: an array; nil if they are packed in a frame of their own.
     public internal(set) var values: Range<Int>?
     /// The index of the first sample in its epoch.
     public internal(set) var sequence = 0
-    /// How many samples the batch holds.
+    /// The number of samples in the batch.
     public internal(set) var count = 0
 
     /// Finds the parts of a body.
@@ -34,10 +34,10 @@ public struct SampleBody: Sendable {
     public init(_ frame: UnsafeRawBufferPointer) throws(MessageError) {
         do throws(MessageError) {
             try self.init(frame, holdsRecords: false)
-            // It was walked by its brackets before it was known to hold records.
+            // Brackets were counted before `types` showed that the batch holds records.
             guard let types, let values, types.lowerBound > values.lowerBound else { return }
         } catch {
-            // Brackets in a text may have led astray.
+            // A bracket in a text may have misled the count.
             guard let body = try? SampleBody(frame, holdsRecords: true), body.types != nil else { throw error }
             self = body
             return
@@ -45,11 +45,11 @@ public struct SampleBody: Sendable {
         try self.init(frame, holdsRecords: true)
     }
 
-    /// - Parameter holdsRecords: whether `values` may hold other things than numbers, before `types` has said so.
+    /// - Parameter holdsRecords: whether to read `values` as records before `types` is known.
     private init(_ frame: UnsafeRawBufferPointer, holdsRecords: Bool) throws(MessageError) {
         var scanner = JSONScanner(frame)
         var found: UInt16 = 0
-        // Publishers sort their keys, so the one after the last is tried first.
+        // Publishers sort their keys, so the key after the last one is tried first.
         var guess = 0
         try scanner.expect(UInt8(ascii: "{"))
         if !scanner.skip(UInt8(ascii: "}")) {
@@ -60,7 +60,7 @@ public struct SampleBody: Sendable {
                     try scanner.skipValue()
                     continue
                 }
-                guard found & key.bit == 0 else { throw MessageError(.malformed, "\"\(key.name)\" is there twice") }
+                guard found & key.bit == 0 else { throw MessageError(.malformed, "\"\(key.name)\" appears twice") }
                 found |= key.bit
                 guess = key.rawValue + 1
                 try read(key, with: &scanner, holdsRecords: holdsRecords)
@@ -83,7 +83,7 @@ public struct SampleBody: Sendable {
         case .stream: stream = try Self.skipText(key, with: &scanner)
         case .epoch:
             epoch = try Self.skipText(key, with: &scanner)
-            // Nothing between the quotes.
+            // Only the two quotes.
             guard epoch.count > 2 else { throw MessageError(.outOfRange, "\"epoch\" is empty") }
         case .sequence: sequence = try scanner.skipCount(key.name)
         case .count: count = try scanner.skipCount(key.name)
@@ -126,7 +126,7 @@ public struct SampleBody: Sendable {
         }
     }
 
-    /// Whether the string at `token` is this one, written without escapes.
+    /// Whether the string at `token` is `name`, written without escapes.
     @inline(__always)
     private static func spells(_ name: StaticString, at token: Range<Int>, in frame: UnsafeRawBufferPointer) -> Bool {
         let count = name.utf8CodeUnitCount
@@ -141,7 +141,7 @@ public struct SampleBody: Sendable {
         MessageError(.wrongType, "\"\(key.name)\" must be \(kind)")
     }
 
-    /// The keys of a body in the order in which publishers write them.
+    /// The keys of a body in the order that publishers write them.
     private enum Key: Int, CaseIterable {
         case clock, count, device, epoch, fields, schema, sequence, source, stream, types, values
 
@@ -164,7 +164,7 @@ public struct SampleBody: Sendable {
             }
         }
 
-        /// The key whose string stands at `token`; nil for an unknown one.
+        /// The key whose string is at `token`; nil for an unknown one.
         @inline(__always)
         init?(at token: Range<Int>, in frame: UnsafeRawBufferPointer, guess: Int) {
             if let key = Key(rawValue: guess), SampleBody.spells(key.name, at: token, in: frame) {
@@ -195,9 +195,9 @@ extension SampleBody {
         JSONScanner.string(at: token, in: frame)
     }
 
-    /// The names of the columns, or the words for their types.
+    /// The names of the columns, or of their types.
     ///
-    /// - Parameter token: `fields` or `types` of the body of this frame.
+    /// - Parameter token: the range of `fields` or `types` in this frame.
     public static func fieldNames(
         at token: Range<Int>, in frame: UnsafeRawBufferPointer
     ) throws(MessageError) -> [String] {
@@ -213,8 +213,8 @@ extension SampleBody {
 
     /// The instant on both of the publisher's clocks.
     ///
-    /// - Parameter token: `clock` of the body of this frame.
-    /// - Throws: `missingField`, `wrongType`, `malformed` or `outOfRange`, when it is not `{"date":…,"uptime":…}`.
+    /// - Parameter token: the range of `clock` in this frame.
+    /// - Throws: `missingField`, `wrongType`, `malformed` or `outOfRange` if it is not `{"date":…,"uptime":…}`.
     public static func clock(
         at token: Range<Int>, in frame: UnsafeRawBufferPointer
     ) throws(MessageError) -> ClockReading {
@@ -238,7 +238,7 @@ extension SampleBody {
                     guard frame[value.lowerBound] == UInt8(ascii: "\"") else {
                         throw MessageError(.wrongType, "\"clock.date\" must be a string")
                     }
-                    // Between the quotes.
+                    // Without the quotes.
                     let text = UnsafeRawBufferPointer(rebasing: frame[value].dropFirst().dropLast())
                     date = WallTime(iso8601: text)
                     if date == nil { date = try WallTime(iso8601: string(at: value, in: frame)) }

@@ -1,16 +1,16 @@
-/// Reads the bodies of one stream as they arrive, fast where each is written like the one before it.
+/// Reads the bodies of one stream as they arrive. The fast path applies if each is written like the previous one.
 ///
-/// A publisher's bodies differ in their clock, count, sequence and values alone; what stands between these is compared at
-/// once with the last body's instead of being taken apart again. A body that is written in another way is read by
-/// `SampleBody.init`, and so gives the same result and the same errors.
+/// A publisher's bodies differ only in their clock, count, sequence and values. The bytes between these are compared with the
+/// last body's at once, instead of being parsed again. `SampleBody.init` reads a body that is written differently, with the
+/// same result and the same errors.
 public struct SampleBodyReader: Sendable {
-    /// How the last body was written.
+    /// The layout of the last body.
     private struct Layout {
         let body: SampleBody
-        /// From behind the count to the sequence, and where it stood.
+        /// The bytes from behind the count to the sequence, and their offset.
         let middle: [UInt8]
         let middleStart: Int
-        /// From behind the sequence to the values, or to the end if there are none, and where it stood.
+        /// The bytes from behind the sequence to the values, or to the end if there are none, and their offset.
         let tail: [UInt8]
         let tailStart: Int
     }
@@ -22,12 +22,12 @@ public struct SampleBodyReader: Sendable {
 
     private var layout: Layout?
 
-    /// No body was read.
+    /// Creates a reader that has read no body.
     public init() {}
 
     /// Finds the parts of a body.
     ///
-    /// - Throws: what `SampleBody.init` throws.
+    /// - Throws: the errors of `SampleBody.init`.
     public mutating func read(_ frame: UnsafeRawBufferPointer) throws(MessageError) -> SampleBody {
         if let layout, let body = try? Self.read(frame, like: layout) { return body }
         let body = try SampleBody(frame)
@@ -35,7 +35,7 @@ public struct SampleBodyReader: Sendable {
         return body
     }
 
-    /// The parts of a body that is written like the last one; nil if it is not.
+    /// The parts of a body that is written like the last one; nil if the body is not.
     @inline(__always)
     private static func read(
         _ frame: UnsafeRawBufferPointer, like layout: Layout
@@ -63,7 +63,7 @@ public struct SampleBodyReader: Sendable {
         return scanner.peek() == nil ? body : nil
     }
 
-    /// How a body is written; nil if it is not as publishers write it, with its keys in order and without blanks.
+    /// A body's layout; nil unless its keys are in order and without blanks, as publishers write them.
     private static func layout(of body: SampleBody, in frame: UnsafeRawBufferPointer) -> Layout? {
         guard body.clock.lowerBound == beforeClock.count, frame.hasBytes(beforeClock, at: 0),
             frame.hasBytes(beforeCount, at: body.clock.upperBound)
@@ -97,7 +97,7 @@ public struct SampleBodyReader: Sendable {
 }
 
 extension SampleBody {
-    /// Moves what stands between the count and the sequence.
+    /// Moves the ranges between the count and the sequence.
     @inline(__always)
     fileprivate mutating func moveMiddle(by distance: Int) {
         device = device.moved(by: distance)
@@ -105,7 +105,7 @@ extension SampleBody {
         fields = fields.moved(by: distance)
     }
 
-    /// Moves what stands behind the sequence.
+    /// Moves the ranges behind the sequence.
     @inline(__always)
     fileprivate mutating func moveTail(by distance: Int) {
         source = source.moved(by: distance)

@@ -1,9 +1,9 @@
-/// Walks the rows of `values` of a received `samples.v1` body in place: where each number stands, without reading it.
+/// Walks the rows of `values` of a received `samples.v1` body in place: finds each number without parsing it.
 ///
-/// So a log can copy the digits as they came. Everything is checked on the way: each row must have the same number of values,
-/// and a value is a JSON number, `null`, or one of the strings "NaN", "Infinity" and "-Infinity"; in a stream of records it
-/// is one that its field may have. Only when `next()` has returned false is the whole array known to be sound: until then be
-/// ready to take back what was copied.
+/// So a caller can copy the digits as they arrived. Everything is checked on the way: each row must have the same number of
+/// values. A value is a JSON number, `null`, or one of the strings "NaN", "Infinity" and "-Infinity"; in a stream of records it
+/// is one that its field's type accepts. The array is known to be valid only when `next()` has returned false: until then, be
+/// ready to discard the copy.
 ///
 /// Holds the pointer to the frame, so use it inside the closure that lends the frame.
 ///
@@ -12,9 +12,9 @@
 ///         for column in 0..<4 { buffer.append(UnsafeRawBufferPointer(rebasing: frame[rows.token(column)])) }
 ///     }
 public struct SampleRows: ~Copyable {
-    /// How many values each row has.
+    /// The number of values in each row.
     public let columns: Int
-    /// How many rows `next()` has found.
+    /// The number of rows that `next()` has found.
     public private(set) var rowCount = 0
 
     private let frame: UnsafeRawBufferPointer
@@ -24,14 +24,14 @@ public struct SampleRows: ~Copyable {
     private let end: Int
     private var scanner: JSONScanner
     private var isDone = false
-    /// Where the values of the present row stand.
+    /// The ranges of the current row's values.
     @usableFromInline let tokens: UnsafeMutablePointer<Range<Int>>
 
-    /// The rows of an array.
+    /// Creates a walk over the rows of an array.
     ///
     /// - Parameters:
-    ///   - values: where the array stands in `frame`, as `SampleBody` found it.
-    ///   - columns: how many values a row must have.
+    ///   - values: the range of the array in `frame`, as `SampleBody` found it.
+    ///   - columns: the number of values that a row must have.
     ///   - types: a type for each column, in a stream of records.
     public init(_ frame: UnsafeRawBufferPointer, values: Range<Int>, columns: Int, types: [FieldType]? = nil) {
         precondition(columns >= 0, "a row has no negative number of columns")
@@ -50,24 +50,24 @@ public struct SampleRows: ~Copyable {
         tokens.deallocate()
     }
 
-    /// Where a value of the present row stands in the frame; a string has its quotes.
+    /// The range of a value of the current row in the frame, including the quotes of a string.
     @inlinable
     public func token(_ column: Int) -> Range<Int> {
         precondition(column >= 0 && column < columns, "a row has only its columns")
         return tokens[column]
     }
 
-    /// The number that a value of the present row spells; `null` is NaN.
+    /// The number that a value of the current row spells; NaN for `null`.
     public func number(_ column: Int) -> Double {
         DecimalParser.parse(UnsafeRawBufferPointer(rebasing: frame[token(column)])) ?? .nan
     }
 
-    /// Goes to the next row; false when there is none. After an error there is none either.
+    /// Moves to the next row. Returns false if there is none, and after an error.
     ///
     /// - Throws: `malformed`, `wrongType` or `wrongColumns`.
     public mutating func next() throws(MessageError) -> Bool {
         if isDone { return false }
-        // Set back only by a whole row.
+        // Only a complete row resets this.
         isDone = true
         if rowCount == 0 {
             try scanner.expect(UInt8(ascii: "["))
@@ -102,7 +102,7 @@ public struct SampleRows: ~Copyable {
         guard scanner.skip(UInt8(ascii: "]")) else { throw columnError() }
     }
 
-    /// Reads a row whose values are of these types.
+    /// Reads a row of a stream of records.
     @inline(never)
     private mutating func readRecord() throws(MessageError) {
         guard scanner.skip(UInt8(ascii: "[")) else {
@@ -142,7 +142,7 @@ public struct SampleRows: ~Copyable {
         throw MessageError(.wrongType, "row \(rowCount) of \"values\" has something else than numbers")
     }
 
-    /// What to say when a comma or a bracket is not where the number of columns wants it.
+    /// The error if the comma or bracket that the number of columns requires is missing.
     @inline(never)
     private mutating func columnError() -> MessageError {
         switch scanner.peek() {

@@ -1,10 +1,10 @@
-/// Growable bytes to format messages and log records into, kept and reused from batch to batch.
+/// A growable buffer in which messages and records are formatted, reused from batch to batch.
 ///
-/// Appending allocates only while the buffer grows to the size of its largest batch; `removeAll()` keeps the memory.
-/// Pointers lent to a closure are valid inside that closure only.
+/// Appending allocates only while the buffer grows to the size of its largest batch; `removeAll()` keeps the memory. Pointers
+/// lent to a closure are valid only inside it.
 ///
-/// `@unchecked Sendable` because the memory has exactly one owner: the type is not copyable, and it lends its pointer
-/// only to closures that run while it is borrowed.
+/// `@unchecked Sendable` because the memory has exactly one owner: the type is not copyable, and lends its pointer only to
+/// closures that run while it is borrowed.
 public struct ByteBuffer: ~Copyable, @unchecked Sendable {
     @usableFromInline var start: UnsafeMutablePointer<UInt8>
     @usableFromInline var used = 0
@@ -20,26 +20,26 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         start.deallocate()
     }
 
-    /// How many bytes were appended since the last `removeAll()`.
+    /// The number of bytes appended since the last `removeAll()`.
     @inlinable public var count: Int { used }
 
-    /// How many bytes fit before the buffer grows.
+    /// The number of bytes that the buffer can hold without growing.
     @inlinable public var capacity: Int { room }
 
-    /// Forgets the bytes and keeps the memory.
+    /// Removes all bytes and keeps the memory.
     @inlinable
     public mutating func removeAll() {
         used = 0
     }
 
-    /// Forgets what was appended after the first `count` bytes; `count` must not exceed the present one.
+    /// Removes all bytes after the first `count`, which must not exceed the current count.
     @inlinable
     public mutating func truncate(to count: Int) {
         precondition(count >= 0 && count <= used, "a buffer is truncated to a length that it has")
         used = count
     }
 
-    /// Makes room for `additional` more bytes, so that appending them does not allocate.
+    /// Makes room for `additional` more bytes, so that appending them allocates nothing.
     @inlinable
     public mutating func reserve(_ additional: Int) {
         if room - used < additional { grow(by: additional) }
@@ -56,7 +56,7 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         room = larger
     }
 
-    /// Lends the bytes appended so far.
+    /// Lends the appended bytes.
     @inlinable
     public func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -64,7 +64,7 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         try body(UnsafeRawBufferPointer(start: start, count: used))
     }
 
-    /// Lends the bytes appended so far, to be changed in place.
+    /// Lends the appended bytes for changes in place.
     @inlinable
     public mutating func withUnsafeMutableBytes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
@@ -91,7 +91,7 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         used += 1
     }
 
-    /// Appends bytes, which must not be this buffer's own.
+    /// Appends bytes, which must not be in this buffer.
     @inlinable
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
@@ -106,7 +106,7 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         bytes.withUnsafeBytes { append($0) }
     }
 
-    /// Appends a text as UTF-8, as it is.
+    /// Appends a text as UTF-8, unescaped.
     public mutating func append(utf8 text: String) {
         var text = text
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
@@ -139,8 +139,8 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Appends a number as JSON: the bytes that `JSONEncoder` gives, with the strings `"NaN"`, `"Infinity"` and
-    /// `"-Infinity"` (quoted) for what JSON has no number for.
+    /// Appends a number as JSON, in `JSONEncoder`'s bytes; the strings `"NaN"`, `"Infinity"` and `"-Infinity"` (quoted) if it
+    /// is not finite.
     @inlinable
     public mutating func append(json number: Double) {
         if number.isFinite {
@@ -159,8 +159,8 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         used += ShortestDecimal.write(number, to: start + used)
     }
 
-    /// Appends a JSON string, quoted and escaped as `JSONEncoder` does with `.withoutEscapingSlashes`: short escapes
-    /// where JSON has them, `\u00xx` for the other control characters, everything else as it is.
+    /// Appends a JSON string, quoted and escaped as `JSONEncoder` does with `.withoutEscapingSlashes`: short escapes where JSON
+    /// has them, `\u00xx` for the other control characters, everything else unescaped.
     public mutating func append(jsonString text: String) {
         var text = text
         append(UInt8(ascii: "\""))
@@ -191,7 +191,7 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
 }
 
 extension UInt64 {
-    /// How many digits the number has in base ten; one for zero.
+    /// The number of decimal digits; 1 for zero.
     fileprivate var decimalDigitCount: Int {
         var count = 1
         var rest = self

@@ -1,15 +1,16 @@
 import Glibc
 
-/// Reads the text of a number, as it stands in JSON or in a table, to the nearest `Double`.
+/// Parses a number as JSON and tables spell it, to the nearest `Double`.
 ///
-/// Up to 53 bits with a small power of ten are exact in one multiplication or division (William Clinger, "How to read
-/// floating point numbers accurately", 1990); up to 19 digits, 19 of them behind the point, in one of integers; the rest is left to the C library, which rounds correctly too. The program must
-/// not have called `setlocale`, or the C library may expect a decimal comma.
+/// A significand of up to 53 bits with a small power of ten is exact after one multiplication or division (William Clinger,
+/// "How to read floating point numbers accurately", 1990). Up to 19 digits, of which up to 19 are behind the point, take one
+/// division of integers. The C library parses the rest, also rounding correctly. The program must not have called `setlocale`,
+/// or the C library may expect a decimal comma.
 public enum DecimalParser {
-    /// The number that `bytes` spell, or nil when they are no number.
+    /// The number that `bytes` spell; nil if they are not a number.
     ///
-    /// Takes more than JSON does, for tables written by others: a plus sign, leading zeros, a point without digits on
-    /// one of its sides. Also NaN, Infinity and -Infinity, quoted or not. No blanks. Too large a number is an infinity, too
+    /// Accepts more than JSON does, for tables from other programs: a plus sign, leading zeros, a point without digits on one
+    /// side, and NaN, Infinity and -Infinity, quoted or not. Blanks are not accepted. Too large a number is an infinity, too
     /// small a one is zero.
     public static func parse(_ bytes: UnsafeRawBufferPointer) -> Double? {
         let end = bytes.count
@@ -50,7 +51,7 @@ public enum DecimalParser {
             guard index < end else { return nil }
             var written = 0
             while index < end, let digit = digit(bytes[index]) {
-                // Anything beyond is infinite or zero, and goes to the C library.
+                // Larger exponents give infinity or zero, which the C library decides.
                 if written < 100_000 { written = written * 10 + Int(digit) }
                 index += 1
             }
@@ -58,7 +59,7 @@ public enum DecimalParser {
         }
         guard index == end else { return nil }
 
-        // 19 digits can't overflow the significand; leading zeros among them only send it to the slow path.
+        // 19 digits can't overflow the significand; leading zeros among them only select the slow path.
         guard digitCount <= 19 else { return readByTheCLibrary(bytes) }
         if significand <= 1 << 53, exponent.magnitude < powersOfTen.count {
             let power = powersOfTen[Int(exponent.magnitude)]
@@ -72,18 +73,18 @@ public enum DecimalParser {
         return readByTheCLibrary(bytes)
     }
 
-    /// The quotient of two numbers above zero, to the nearest.
+    /// The quotient of two positive numbers, rounded to the nearest.
     private static func quotient(_ dividend: UInt64, _ divisor: UInt64) -> Double {
         let (shift, divisorShift) = (dividend.leadingZeroBitCount, divisor.leadingZeroBitCount)
         let high = dividend << shift
         let (quotient, rest) = (divisor << divisorShift).dividingFullWidth((high >> 1, high << 63))
-        // Of its 63 or 64 bits a Double takes 53; the last one tells whether there is more behind them.
+        // A Double takes 53 of the 63 or 64 bits; the last bit is sticky: it is set if the division left a remainder.
         let rounded = Double(quotient | (rest == 0 ? 0 : 1))
         let power = Double(bitPattern: UInt64(1023 + divisorShift - shift - 63) << 52)
         return rounded * power
     }
 
-    /// The powers of ten that a UInt64 holds.
+    /// The powers of ten that fit into a UInt64.
     private static let integerPowersOfTen: [UInt64] = (0...19).map { exponent in
         (0..<exponent).reduce(1) { power, _ in power * 10 }
     }
@@ -94,7 +95,7 @@ public enum DecimalParser {
         return digit < 10 ? UInt64(digit) : nil
     }
 
-    /// The powers of ten that a Double holds exactly.
+    /// The powers of ten that a Double represents exactly.
     private static let powersOfTen: [Double] = [
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20,
@@ -109,7 +110,7 @@ public enum DecimalParser {
         }
     }
 
-    /// What one of the words for non-finite numbers stands for, quoted or not; nil for any other text.
+    /// The value of a word for a non-finite number, quoted or not; nil for any other text.
     static func nonFinite(_ bytes: UnsafeRawBufferPointer) -> Double? {
         var word = bytes[...]
         if word.count >= 2, word.first == UInt8(ascii: "\""), word.last == UInt8(ascii: "\"") {

@@ -1,19 +1,19 @@
-/// Finds the parts of a JSON text in place: where a value begins and ends, without building anything.
+/// Finds the parts of a JSON text in place: the range of each value, without building anything.
 ///
-/// Strict (RFC 8259): one value of at most 32 nested arrays and objects, UTF-8 throughout, no lone surrogates, no
-/// trailing commas, no blanks but the four that JSON has. Holds the pointer it was made with, so use it inside the closure
-/// that lends the bytes. Offsets are counted from the start of those bytes.
+/// Strict (RFC 8259): one value of at most 32 nested arrays and objects, UTF-8 throughout, no lone surrogates, no trailing
+/// commas, no blanks except JSON's four. Holds the pointer that it was created with, so use it inside the closure that lends
+/// the bytes. Offsets count from the start of those bytes.
 public struct JSONScanner {
-    /// How deep arrays and objects may be nested.
+    /// The maximum nesting of arrays and objects.
     public static let maximumDepth = 32
 
     /// The text.
     public let bytes: UnsafeRawBufferPointer
-    /// The offset of the next byte to be looked at.
+    /// The offset of the next unread byte.
     public internal(set) var index: Int
     private let end: Int
 
-    /// A scanner of a whole text, or of the part of it in `range`, which must lie within.
+    /// Creates a scanner of a whole text, or of the part in `range`, which must lie within the text.
     public init(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>? = nil) {
         let range = range ?? 0..<bytes.count
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "a part lies within its text")
@@ -34,12 +34,12 @@ public struct JSONScanner {
         }
     }
 
-    /// The next byte that is not blank, left in place; nil at the end.
+    /// The next byte that is not blank, without stepping over it; nil at the end.
     @inline(__always)
     public mutating func peek() -> UInt8? {
         while index < end {
             let byte = bytes[index]
-            // One comparison for the usual case of no blank.
+            // One comparison in the usual case of no blank.
             if byte > 0x20 { return byte }
             guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return byte }
             index += 1
@@ -47,7 +47,7 @@ public struct JSONScanner {
         return nil
     }
 
-    /// Steps over `byte`, and blanks before it, if it comes next; says whether it did.
+    /// Steps over `byte`, and blanks before it, if it comes next; returns whether it did.
     @inline(__always)
     public mutating func skip(_ byte: UInt8) -> Bool {
         guard peek() == byte else { return false }
@@ -56,23 +56,25 @@ public struct JSONScanner {
     }
 
     /// Steps over `byte`, and blanks before it, which must come next.
+    /// - Throws: `malformed` if another byte comes next.
     @inline(__always)
     public mutating func expect(_ byte: UInt8) throws(MessageError) {
         guard skip(byte) else { throw malformed("\(Character(Unicode.Scalar(byte))) was expected") }
     }
 
-    /// Checks that nothing but blanks is left.
+    /// Checks that only blanks are left.
+    /// - Throws: `malformed` if anything else is left.
     public mutating func finish() throws(MessageError) {
         guard peek() == nil else { throw malformed("the JSON value was expected to end") }
     }
 
-    /// Steps over the next value, whatever it is, and returns where it stands.
+    /// Steps over the next value of any type, and returns its range.
     @discardableResult
     public mutating func skipValue() throws(MessageError) -> Range<Int> {
         try skipValue(depth: 0)
     }
 
-    /// The same, for a value that has at most so many arrays and objects in one another.
+    /// Steps over the next value, which may have at most `maximum` nested arrays and objects, and returns its range.
     @discardableResult
     public mutating func skipValue(ofDepth maximum: Int) throws(MessageError) -> Range<Int> {
         try skipValue(depth: Self.maximumDepth - maximum)
@@ -106,7 +108,7 @@ public struct JSONScanner {
         return start..<index
     }
 
-    /// Steps over one of the words of JSON, which must come next.
+    /// Steps over a literal name of JSON, which must come next.
     public mutating func skipWord(_ word: StaticString) throws(MessageError) {
         let matches = word.withUTF8Buffer { word in
             end - index >= word.count && word.indices.allSatisfy { bytes[index + $0] == word[$0] }
@@ -115,7 +117,7 @@ public struct JSONScanner {
         index += word.utf8CodeUnitCount
     }
 
-    /// Steps over a string, which must come next, and returns where it stands, its quotes included.
+    /// Steps over a string, which must come next, and returns its range, including the quotes.
     @discardableResult
     @inline(__always)
     public mutating func skipString() throws(MessageError) -> Range<Int> {
@@ -133,7 +135,7 @@ public struct JSONScanner {
         }
     }
 
-    /// Steps to the next quote, backslash, control character or byte of a longer character, eight bytes at a time.
+    /// Steps to the next quote, backslash, control character or non-ASCII byte, eight bytes at a time.
     @inline(__always)
     private mutating func skipPlainCharacters() {
         var place = index
@@ -143,7 +145,7 @@ public struct JSONScanner {
             let quote = word ^ 0x2222_2222_2222_2222
             let backslash = word ^ 0x5C5C_5C5C_5C5C_5C5C
             let ones: UInt64 = 0x0101_0101_0101_0101
-            // A subtraction borrows from the next byte only past a hit, and only the first hit counts.
+            // A subtraction borrows from the next byte only after a hit, and only the first hit counts.
             let hits =
                 (quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- 0x20 &* ones) & ~word | word
             let tops = hits & 0x8080_8080_8080_8080
@@ -207,7 +209,7 @@ public struct JSONScanner {
         index += 6
     }
 
-    /// The code unit of the `\uXXXX` that begins at `place`.
+    /// The code unit of the `\uXXXX` at `place`.
     private func codeUnit(at place: Int) throws(MessageError) -> UInt16 {
         var unit: UInt16 = 0
         for place in (place + 2)..<(place + 6) {
@@ -228,7 +230,7 @@ public struct JSONScanner {
         }
     }
 
-    /// What a backslash and this letter stand for; nil for `u` and for what is not an escape.
+    /// The character that a backslash and this letter stand for; nil for `u` and for letters that are no escape.
     private static func unescaped(_ letter: UInt8) -> UInt8? {
         switch letter {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
@@ -241,7 +243,7 @@ public struct JSONScanner {
         }
     }
 
-    /// Steps over a number, which must come next, and returns where it stands.
+    /// Steps over a number, which must come next, and returns its range.
     @discardableResult
     @inline(__always)
     public mutating func skipNumber() throws(MessageError) -> Range<Int> {
@@ -280,7 +282,8 @@ public struct JSONScanner {
         var place = index
         defer { index = place }
         while end - place >= 8 {
-            // A digit has become 0...9; the addition sets the top bit of every other byte and carries into none.
+            // A digit has become 0...9; the addition sets the top bit of every other byte, and never carries into the next
+            // byte.
             let word = loadWord(at: place) ^ 0x3030_3030_3030_3030
             let others = ((word & 0x7F7F_7F7F_7F7F_7F7F) &+ 0x7676_7676_7676_7676 | word) & 0x8080_8080_8080_8080
             if others != 0 {
@@ -292,15 +295,15 @@ public struct JSONScanner {
         while place < end, bytes[place] &- UInt8(ascii: "0") < 10 { place += 1 }
     }
 
-    /// Steps over an array by counting brackets, and returns where it stands. What lies between them is not looked at: it
-    /// must be checked by whoever reads the array, who finds out as well when a bracket in a string led this astray.
+    /// Steps over an array by counting brackets, and returns its range. The bytes between them are unchecked: the reader of the
+    /// array must check them, and then also notices if a bracket in a string misled the count.
     mutating func skipBrackets() throws(MessageError) -> Range<Int> {
         guard peek() == UInt8(ascii: "[") else { throw malformed("an array was expected") }
         let start = index
         var depth = 0
         var place = index
         while end - place >= 32 {
-            // "[" and "]" differ in two bits; with these set both become "_". (So do "Y" and "_" itself.)
+            // "[" and "]" differ in two bits; with these set, both become "_". ("Y" and "_" do, too.)
             let block = bytes.loadUnaligned(fromByteOffset: place, as: SIMD4<UInt64>.self)
             let words = (block | 0x0606_0606_0606_0606) ^ 0x5F5F_5F5F_5F5F_5F5F
             let others = (words & 0x7F7F_7F7F_7F7F_7F7F) &+ 0x7F7F_7F7F_7F7F_7F7F | words
@@ -330,7 +333,7 @@ public struct JSONScanner {
         throw malformed("an array does not end")
     }
 
-    /// Counts a bracket; true when it is the one that closes the outermost array.
+    /// Counts a bracket; returns true if it closes the outermost array.
     @inline(__always)
     private func closesArray(_ byte: UInt8, depth: inout Int) -> Bool {
         if byte == UInt8(ascii: "[") { depth += 1 }
@@ -341,7 +344,7 @@ public struct JSONScanner {
 
     /// Steps over a whole number of at least 0, which must come next, and returns it.
     ///
-    /// - Parameter name: what to call it in errors.
+    /// - Parameter name: the field's name in errors.
     public mutating func skipCount(_ name: StaticString) throws(MessageError) -> Int {
         guard let byte = peek() else { throw malformed("a number was expected") }
         guard byte == UInt8(ascii: "-") || byte &- UInt8(ascii: "0") < 10 else {
@@ -363,7 +366,7 @@ public struct JSONScanner {
 
     /// The text of a string that a scanner has stepped over.
     ///
-    /// - Parameter token: where it stands in `bytes`, its quotes included, as `skipString()` returned it.
+    /// - Parameter token: the string's range in `bytes`, including the quotes, as `skipString()` returned it.
     public static func string(at token: Range<Int>, in bytes: UnsafeRawBufferPointer) -> String {
         let content = UnsafeRawBufferPointer(rebasing: bytes[(token.lowerBound + 1)..<(token.upperBound - 1)])
         guard content.contains(UInt8(ascii: "\\")) else { return String(decoding: content, as: UTF8.self) }
@@ -395,7 +398,7 @@ public struct JSONScanner {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A valid JSON value without the blanks that mean nothing.
+    /// A valid JSON value without insignificant blanks.
     public static func withoutBlanks(_ value: UnsafeRawBufferPointer) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(value.count)
@@ -415,7 +418,7 @@ public struct JSONScanner {
         return result
     }
 
-    /// An error that says what is wrong at the present place.
+    /// An error with its position, the current index.
     @inline(never)
     func malformed(_ what: String) -> MessageError {
         MessageError(.malformed, "malformed JSON at byte \(index): \(what)")

@@ -1,22 +1,22 @@
-/// Writes values as JSON text: the bytes that `JSONEncoder` gives with `.sortedKeys` and `.withoutEscapingSlashes`, in a
-/// fraction of its time. A recorder of a thousand streams stores a megabyte of this every second.
+/// Writes values as JSON text: the same bytes as `JSONEncoder` with `.sortedKeys` and `.withoutEscapingSlashes`, in a fraction
+/// of its time. A recorder of a thousand streams stores a megabyte of this every second.
 ///
-/// `JSONEncoder` builds a tree of objects first. Here the text of each value is written where it belongs, and the members of
-/// an object are put in their order once all of them are there.
+/// `JSONEncoder` first builds a tree of objects. `JSONText` writes each value's text in place, and sorts an object's members
+/// once all of them are written.
 package final class JSONText {
     private enum Kind { case nothing, value, object, array }
 
     /// A value that is being written.
     private struct Frame {
         var kind = Kind.nothing
-        /// Where its members begin in `members`.
+        /// The index of the value's first member in `members`.
         var firstMember = 0
         var count = 0
     }
 
     private struct Member {
         let key: String
-        /// Where its text begins, which ends in front of the separator of the next one.
+        /// The offset of the member's text, which ends in front of the next member's separator.
         let start: Int
     }
 
@@ -25,14 +25,14 @@ package final class JSONText {
     private var sorted = ByteBuffer(capacity: 0)
     private var frames: [Frame] = []
     private var members: [Member] = []
-    /// Objects and arrays that are open.
+    /// The number of open objects and arrays.
     private var depth = 0
 
     private init(isPretty: Bool) { self.isPretty = isPretty }
 
     /// The text of a value.
-    /// - Parameter isPretty: whether people look at it: with line breaks, as `.prettyPrinted` has them.
-    /// - Throws: `EncodingError`, from a value's own encoding only.
+    /// - Parameter isPretty: whether to break lines for people, as `.prettyPrinted` does.
+    /// - Throws: `EncodingError`, only from a value's own encoding.
     package static func encode(_ value: some Encodable, isPretty: Bool = false) throws -> [UInt8] {
         let text = JSONText(isPretty: isPretty)
         try text.write(value)
@@ -42,7 +42,7 @@ package final class JSONText {
     // MARK: Values
 
     fileprivate func write<Value: Encodable>(_ value: Value) throws {
-        // Compared before anything is cast: most calls are compiled for one of these types.
+        // Compares types before casting: most calls are specialized for one of these types.
         if Value.self == String.self, let text = value as? String {
             buffer.append(jsonString: text)
         } else if Value.self == Int.self, let number = value as? Int {
@@ -64,12 +64,12 @@ package final class JSONText {
 
     fileprivate func writeNull() { buffer.append(utf8: "null") }
 
-    /// Finishes values until only so many are being written.
+    /// Finishes values until only `level` are open.
     private func finish(downTo level: Int) { while frames.count > level { finishLast() } }
 
     private func finishLast() {
         guard var frame = frames.popLast() else { return }
-        // What writes nothing is an empty object.
+        // A value that wrote nothing is an empty object.
         if frame.kind == .nothing { open(.object, &frame) }
         if frame.kind == .value { return }
         if frame.kind == .object { sortMembers(of: frame) }
@@ -101,7 +101,7 @@ package final class JSONText {
         if isPretty { buffer.append(UInt8(ascii: "\n")) }
     }
 
-    /// Opens an object or an array for the value that is being written, unless it has one.
+    /// Opens an object or an array for the innermost value, unless it already has one.
     private func open(_ kind: Kind) -> Int {
         let level = frames.count - 1
         if frames[level].kind == .nothing { open(kind, &frames[level]) }
@@ -127,7 +127,7 @@ package final class JSONText {
 
     /// Begins the next value in an object or array.
     fileprivate func beginElement(at level: Int) {
-        // What was nested before it is complete.
+        // Anything nested before is complete.
         finish(downTo: level + 1)
         if frames[level].count > 0 {
             writeSeparator(to: &buffer)
@@ -147,7 +147,7 @@ package final class JSONText {
 
     fileprivate func count(at level: Int) -> Int { frames[level].count }
 
-    /// Begins a value that is written by whoever gets this as their encoder.
+    /// Begins a value whose text is written through the returned encoder.
     fileprivate func nest() -> Self {
         frames.append(Frame())
         return self

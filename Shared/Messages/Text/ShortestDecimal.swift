@@ -1,24 +1,24 @@
-/// The shortest decimal text that reads back as the same `Double`, laid out as `JSONEncoder` lays it out.
+/// The shortest decimal text that parses to the same `Double`, formatted as `JSONEncoder` formats it.
 ///
-/// The text is Swift's `description` without a trailing ".0": `5`, `-0`, `0.1`, `1e-05`, `9.007199254740994e+15`.
-/// Numbers from 0.0001 to 2^53 are written out, all others have an exponent of at least two digits.
+/// The text is Swift's `description` without a trailing ".0": `5`, `-0`, `0.1`, `1e-05`, `9.007199254740994e+15`. Numbers from
+/// 0.0001 to 2^53 have no exponent; all others have one of at least two digits.
 ///
-/// The digits come from the Schubfach algorithm (Raffaello Giulietti, "The Schubfach way to render doubles", 2020–2022):
-/// one of at most four candidates is right, and multiplications by a 126-bit or longer approximation of a power of ten,
-/// rounded to odd, suffice to tell which. Here the approximations have 128 bits and are rounded up.
+/// The digits come from the Schubfach algorithm (Raffaello Giulietti, "The Schubfach way to render doubles", 2020–2022). One of
+/// at most four candidates is right; multiplying by an approximation of a power of ten of at least 126 bits, and rounding to
+/// odd, suffices to find it. Here the approximations have 128 bits and are rounded up.
 public enum ShortestDecimal {
-    /// The room that `write` needs. The text itself is at most 24 bytes; the rest is scratch space.
+    /// The room in bytes that `write` needs. The text takes at most 24; the rest is scratch space.
     public static let maximumLength = 40
 
     /// Writes the text of `value` and returns its length; non-finite numbers become NaN, Infinity and -Infinity.
     ///
-    /// - Parameter text: `maximumLength` writable bytes. Those after the returned length hold nothing of use.
+    /// - Parameter text: `maximumLength` writable bytes. Those after the returned length are undefined.
     public static func write(_ value: Double, to text: UnsafeMutablePointer<UInt8>) -> Int {
         let bits = value.bitPattern
         let fraction = bits & (1 << 52 - 1)
         let biasedExponent = Int(truncatingIfNeeded: bits >> 52) & 0x7FF
 
-        // Written always and skipped over when positive: cheaper than a branch that random signs make unpredictable.
+        // Always written, and overwritten if positive: cheaper than a branch, which random signs would make unpredictable.
         text[0] = UInt8(ascii: "-")
         let sign = Int(truncatingIfNeeded: bits >> 63)
         let place = text.advanced(by: sign)
@@ -48,12 +48,12 @@ public enum ShortestDecimal {
 
     // The arithmetic below wraps (`&+`) where it can't overflow: checks would cost a tenth of the time.
 
-    /// Schubfach, in the names of the paper: the number is c · 2^q, and the candidates are multiples of 10^k.
+    /// Schubfach, with the paper's names: the number is c · 2^q, and the candidates are multiples of 10^k.
     ///
-    /// Chooses by comparison and selection where it can: digits are random, so that branches on them would be mispredicted.
+    /// Prefers selections to branches: digits are random, so branches on them would be mispredicted.
     @inline(__always)
     private static func shortest(fraction: UInt64, biasedExponent: Int) -> Decimal {
-        // Below a power of two the neighbour is only half as far away.
+        // Below a power of two, the neighbour is only half as far away.
         if fraction == 0, biasedExponent > 1 { return shortestOfPowerOf2(biasedExponent: biasedExponent) }
 
         let isNormal = biasedExponent != 0
@@ -67,8 +67,8 @@ public enum ShortestDecimal {
         let lowerTen = 40 &* tens
         let upperTenInside: UInt64 = lowerTen &+ 40 <= upper ? 1 : 0
         let anyTenInside = (lower <= lowerTen ? 1 : 0) | upperTenInside
-        // Not both: the interval is narrower than ten units. But it is at least one unit wide, so the multiple of one unit
-        // that is nearest to its middle lies inside, and needs no comparison with the ends.
+        // At most one of them is inside, because the interval is narrower than ten units. But it is at least one unit wide, so
+        // the multiple of one unit nearest to its middle is inside, without comparing it with the ends.
         let nearest = s &+ (middle & 3 &+ (s & 1) > 2 ? 1 : 0)
         let nearestTen = 10 &* (tens &+ upperTenInside)
         return Decimal(significand: nearest &+ (nearestTen &- nearest) & (0 &- anyTenInside), exponent: k)
@@ -97,7 +97,7 @@ public enum ShortestDecimal {
         return Decimal(significand: isRoundedUp ? s + 1 : s, exponent: k)
     }
 
-    /// The number and the ends of the interval of what is read back as it, in quarters of 10^k, rounded to odd.
+    /// The number and the ends of the interval that reads back as it, in quarters of 10^k, rounded to odd.
     @inline(__always)
     private static func interval(
         c: UInt64, below: UInt64, q: Int, k: Int
@@ -105,7 +105,7 @@ public enum ShortestDecimal {
         let h = UInt64(truncatingIfNeeded: q &+ floorLog2OfPowerOf10(0 &- k) &+ 1)
         let power = PowersOfTen[0 &- k]
         let quarters = c << 2
-        // The ends belong to the interval when c is even, as ties are rounded to even.
+        // The ends belong to the interval if c is even, because ties round to even.
         let odd = c & 1
         return (
             roundedToOdd(power, quarters &<< h),
@@ -120,13 +120,13 @@ public enum ShortestDecimal {
         (e &* 1_262_611 &- (ofThreeQuarters ? 524_031 : 0)) >> 22
     }
 
-    /// ⌊log2(10^e)⌋ for every power of ten in use (paper, section 9.10).
+    /// ⌊log2(10^e)⌋ for every power of ten used here (paper, section 9.10).
     @inline(__always)
     private static func floorLog2OfPowerOf10(_ e: Int) -> Int {
         (e &* 1_741_647) >> 19
     }
 
-    /// The top 64 bits of the 192-bit product, with the lowest bit set when what is cut off matters.
+    /// The top 64 bits of the 192-bit product; the lowest bit is set if the discarded bits matter.
     @inline(__always)
     private static func roundedToOdd(_ power: PowersOfTen.Power, _ factor: UInt64) -> UInt64 {
         let carried = power.low.multipliedFullWidth(by: factor).high
@@ -135,10 +135,10 @@ public enum ShortestDecimal {
         return (product.high &+ (overflow ? 1 : 0)) | (low > 1 ? 1 : 0)
     }
 
-    /// Writes the digits with a point, zeros or an exponent as needed.
+    /// Writes the digits, with a point, zeros or an exponent as needed.
     @inline(__always)
     private static func layOut(_ decimal: Decimal, isWrittenOut: Bool, at text: UnsafeMutableRawPointer) -> Int {
-        // To 17 digits: a normal number has 16 or 17 of them, a subnormal one may have a single one.
+        // Scales to 17 digits: a normal number has 16 or 17, a subnormal one may have a single digit.
         let missing: UInt64 = decimal.significand < 10_000_000_000_000_000 ? 1 : 0
         var significand = decimal.significand &* (1 &+ 9 &* missing)
         var exponent = decimal.exponent &+ 16 &- Int(truncatingIfNeeded: missing)
@@ -170,8 +170,8 @@ public enum ShortestDecimal {
             return length &+ layOutExponent(exponent, at: text + length)
         }
 
-        // One sequence of stores for 0.00012 and 12.3 alike. First all digits, or zeros, as if there were no point; then
-        // the point; then the digits after it once more, one place further on. (Magnitudes around 1 mix at random too.)
+        // One sequence of stores serves both 0.00012 and 12.3: all digits or zeros as if there were no point, then the point,
+        // then the digits after it again, one byte further on. (Magnitudes around 1 are as random as signs.)
         let isBelowOne = exponent < 0
         let leadingZeros = isBelowOne ? 0 &- exponent : 0
         let integerExponent = isBelowOne ? 0 : exponent
@@ -202,7 +202,8 @@ public enum ShortestDecimal {
 
     /// The eight decimal digits of a number below 10^8, one per byte, the first in the lowest byte.
     ///
-    /// Divides several lanes of one word at a time by 100 and by 10 (multiply and shift; exact for such small numbers).
+    /// Divides several lanes of one word at once by 100 and by 10 (by multiplying and shifting, which is exact for such small
+    /// numbers).
     @inline(__always)
     private static func eightDigits(_ number: UInt64) -> UInt64 {
         let upper = number / 10_000

@@ -1,4 +1,4 @@
-/// The units that accelerations are measured in here.
+/// The supported units of acceleration.
 package enum AccelerationUnit: String, CaseIterable, Hashable, Sendable {
     case g
     case metresPerSecondSquared = "m/s2"
@@ -6,7 +6,7 @@ package enum AccelerationUnit: String, CaseIterable, Hashable, Sendable {
     /// Standard gravity, the size of 1 g in m/s².
     package static let standardGravity = 9.80665
 
-    /// A unit as streams and people write it; nil for another quantity's.
+    /// Parses a unit as streams and people write it; nil for a unit of another quantity.
     package init?(_ text: String) {
         switch text {
         case "g", "G": self = .g
@@ -15,7 +15,7 @@ package enum AccelerationUnit: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// What an acceleration in g is multiplied by to be in this unit.
+    /// The factor from g to this unit.
     package var perG: Double {
         self == .g ? 1 : Self.standardGravity
     }

@@ -1,24 +1,24 @@
-/// A note to a session: a label for a moment or a span of it. Annotations are only added: one that corrects another stands beside
-/// it.
+/// An annotation of a session: a label for a moment or a span. Annotations are only ever added: a correction does not replace
+/// the annotation that it corrects.
 public struct Annotation: Codable, Hashable, Sendable {
-    /// Its place among the session's annotations, from 1.
+    /// The annotation's number in its session, from 1.
     public var number: Int
-    /// What it says in a word: `fall`, `sit`. Empty if it withdraws the one that it corrects.
+    /// One word: `fall`, `sit`. Empty in an annotation that withdraws the one it corrects.
     public var label: String
-    /// When what it says happened or began.
+    /// When the labelled event happened or began.
     public var from: WallTime
-    /// When that ended; absent for a moment.
+    /// When it ended; absent for a moment.
     public var to: WallTime?
-    /// The stream that it is about; absent if it is about all.
+    /// The stream that the annotation concerns; absent for all streams.
     public var stream: StreamName?
-    /// More words.
+    /// Free text.
     public var note: String?
-    /// When the recorder got it, on the recorder's clock.
+    /// When the recorder received the annotation, on the recorder's clock.
     public var date: WallTime
-    /// The number of the annotation in whose place it stands.
+    /// The number of the annotation that this one corrects.
     public var corrects: Int?
 
-    /// An annotation.
+    /// Creates an annotation.
     public init(
         number: Int, label: String, from: WallTime, to: WallTime? = nil, stream: StreamName? = nil, note: String? = nil,
         date: WallTime, corrects: Int? = nil
@@ -33,7 +33,7 @@ public struct Annotation: Codable, Hashable, Sendable {
         self.corrects = corrects
     }
 
-    /// The annotations that hold: without those that were corrected or withdrawn, in the order of their time.
+    /// The valid annotations, without those that were corrected or withdrawn, ordered by time.
     public static func valid(in annotations: [Annotation]) -> [Annotation] {
         let corrected = Set(annotations.compactMap(\.corrects))
         return annotations.filter { !corrected.contains($0.number) && !$0.label.isEmpty }

@@ -1,6 +1,6 @@
-/// Where a session stands on its way to a receiver.
+/// The state of a session's archive on its way to a receiver.
 public struct ArchiveStatus: Codable, Hashable, Sendable {
-    /// A word for where it stands.
+    /// The stage of archiving and upload.
     public struct State: RawRepresentable, Codable, Hashable, Sendable {
         /// The word on the wire.
         public let rawValue: String
@@ -10,38 +10,38 @@ public struct ArchiveStatus: Codable, Hashable, Sendable {
 
         /// The session continues, or is being finished.
         public static let recording = State(rawValue: "recording")
-        /// The session is over, and its archive is still to be made.
+        /// The session is over, and its archive is not made yet.
         public static let waiting = State(rawValue: "waiting")
         /// Its archive is being made.
         public static let archiving = State(rawValue: "archiving")
-        /// Its archive is on disk, and is not being uploaded now, or never.
+        /// Its archive is on disk. It is not being uploaded at present, and may never be.
         public static let archived = State(rawValue: "archived")
         /// Its archive is being uploaded.
         public static let uploading = State(rawValue: "uploading")
-        /// The receiver has confirmed its archive; its log files are not marked at log-manager yet.
+        /// The receiver has confirmed its archive; its stream files are not marked at log-manager yet.
         public static let uploaded = State(rawValue: "uploaded")
-        /// The receiver has confirmed its archive, and log-manager knows that.
+        /// The receiver has confirmed its archive, and log-manager has marked its stream files.
         public static let marked = State(rawValue: "marked")
-        /// Something went wrong: `reason` says what, and whether it is tried again.
+        /// Something failed; `reason` has the error, and whether it is retried.
         public static let failed = State(rawValue: "failed")
     }
 
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// Where it stands.
+    /// The stage reached.
     public var state: State
-    /// Its archive, by its path under the data directory; nil before it is made, and once it was removed.
+    /// The archive's path under the data directory; nil before it is made, and after it was removed.
     public var path: String?
-    /// The archive's size; of several archives, of all.
+    /// The archive's size; for several archives, their total.
     public var bytes: Int?
-    /// SHA-256 of the archive, in hexadecimal; of several archives, of the first.
+    /// SHA-256 of the archive, in hexadecimal; of several archives, that of the first.
     public var sha256: String?
-    /// What the receiver confirmed: `<session>.receipt.json` without the list of files.
+    /// The receiver's confirmation: `<session>.receipt.json` without the list of files.
     public var receipt: JSONValue?
-    /// What went wrong, and what to do.
+    /// The error, and what to do.
     public var reason: String?
 
-    /// A session's state.
+    /// Creates a status.
     public init(
         session: String, state: State, path: String? = nil, bytes: Int? = nil, sha256: String? = nil,
         receipt: JSONValue? = nil, reason: String? = nil

@@ -1,18 +1,18 @@
-/// How far a publisher's wall clock was from the recorder's, once, measured over REQ/REP.
+/// One comparison of a publisher's wall clock with the recorder's, measured over REQ/REP.
 ///
-/// Of several round trips the shortest counts: whatever held up the others can't be told from an offset (RFC 5905,
-/// section 10). Had both ways the same length, the offset would be exact; it is off by `roundTrip / 2` at most.
+/// Of several round trips the shortest counts: a delay of the others can't be distinguished from an offset (RFC 5905, section
+/// 10). If both directions took equally long, the offset is exact; otherwise it is off by at most `roundTrip / 2`.
 public struct ClockComparison: Codable, Hashable, Sendable {
     /// The publisher's REP endpoint.
     public var endpoint: String
-    /// The recorder's clock, half-way between question and answer.
+    /// The recorder's clock, half-way between request and reply.
     public var date: WallTime
-    /// The publisher's clocks as it answered.
+    /// The publisher's clocks in its reply.
     public var clock: ClockReading
-    /// Seconds between question and answer.
+    /// Seconds between request and reply.
     public var roundTrip: Double
 
-    /// Both clocks, read at what is nearly the same instant.
+    /// Creates a comparison of two clocks, read at nearly the same instant.
     public init(endpoint: String, date: WallTime, clock: ClockReading, roundTrip: Double) {
         self.endpoint = endpoint
         self.date = date
@@ -26,22 +26,22 @@ public struct ClockComparison: Codable, Hashable, Sendable {
     }
 }
 
-/// How far a publisher's clock was from the recorder's over a session.
+/// The offset of a publisher's clock from the recorder's over a session.
 public struct ClockOffset: Codable, Hashable, Sendable {
     /// The publisher's REP endpoint.
     public var endpoint: String
     /// Seconds by which the publisher's clock was ahead, at the first comparison.
     public var first: Double
-    /// The same at the last comparison.
+    /// The same, at the last comparison.
     public var last: Double
-    /// How much each may be wrong, in seconds: half of the longer of the two round trips.
+    /// The maximum error of each, in seconds: half of the longer of the two round trips.
     public var uncertainty: Double
-    /// Seconds per second by which the publisher's clock gained on the recorder's; nil if they were compared once.
+    /// Seconds per second by which the publisher's clock gained on the recorder's; nil after a single comparison.
     public var drift: Double?
-    /// How often they were compared.
+    /// The number of comparisons.
     public var comparisons: Int
 
-    /// A session's clock offset.
+    /// Creates a session's clock offset.
     public init(
         endpoint: String, first: Double, last: Double, uncertainty: Double, drift: Double?, comparisons: Int
     ) {

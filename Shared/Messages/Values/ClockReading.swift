@@ -1,35 +1,35 @@
-/// One instant on both of a publisher's clocks: how to turn uptimes into wall time.
+/// One instant on both of a publisher's clocks, to convert uptimes to wall time.
 public struct ClockReading: Codable, Hashable, Sendable {
-    /// Seconds on the publisher's monotonic clock, which stands still while the machine sleeps.
+    /// Seconds on the publisher's monotonic clock, which stops while the machine sleeps.
     public var uptime: Double
-    /// The same instant on its wall clock.
+    /// The same instant on the publisher's wall clock.
     public var date: WallTime
     /// The same instant in seconds on a clock that continues while the machine sleeps: `elapsed - uptime` grows by the time
-    /// slept. Only the difference means something. Descriptions of streams have it; batches don't.
+    /// slept. Only that difference has a meaning. Stream descriptions have it; batches don't.
     public var elapsed: Double?
 
-    /// A reading of the clocks.
+    /// Creates a reading.
     public init(uptime: Double, date: WallTime, elapsed: Double? = nil) {
         self.uptime = uptime
         self.date = date
         self.elapsed = elapsed
     }
 
-    /// How far the seconds of a clock may be from zero: 126 years. Beyond, nanoseconds and their differences can't be held.
+    /// The bound of a clock's seconds, in either direction: 126 years. Beyond it, nanoseconds and their differences overflow.
     private static let furthest = 4e9
 
-    /// Whether clocks may say so.
+    /// Whether the readings are within the bounds.
     package var isPossible: Bool { uptime.magnitude < Self.furthest && (elapsed ?? 0).magnitude < Self.furthest }
 
-    /// Checks what a message says of its sender's clocks.
-    /// - Throws: `outOfRange` if no clock says so.
+    /// Checks the clocks that a message's sender reports.
+    /// - Throws: `outOfRange` if a reading is out of bounds.
     func check() throws(MessageError) {
         guard isPossible else {
             throw MessageError(.outOfRange, "\"clock\" has an uptime of \(uptime) s, which no clock can have")
         }
     }
 
-    /// What the clocks say so many nanoseconds later.
+    /// The reading of the clocks `nanoseconds` later.
     package func later(by nanoseconds: Int64) -> ClockReading {
         let seconds = Double(nanoseconds) / 1e9
         return ClockReading(

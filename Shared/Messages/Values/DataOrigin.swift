@@ -1,4 +1,4 @@
-/// Where the data of a stream come from: a sensor, a recording, or a computation.
+/// The origin of a stream's data: a sensor, a recording, or a computation.
 public struct DataOrigin: RawRepresentable, CustomStringConvertible, Codable, Hashable, Sendable {
     /// The word on the wire and in files.
     public let rawValue: String
@@ -6,7 +6,7 @@ public struct DataOrigin: RawRepresentable, CustomStringConvertible, Codable, Ha
     /// Any word: later versions may add some.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The word.
+    /// The same as `rawValue`.
     public var description: String { rawValue }
 
     /// A sensor measured them while they were published.
@@ -15,10 +15,10 @@ public struct DataOrigin: RawRepresentable, CustomStringConvertible, Codable, Ha
     public static let replayed = DataOrigin(rawValue: "replayed")
     /// They were computed.
     public static let simulated = DataOrigin(rawValue: "simulated")
-    /// The runs of the publisher during a session differ. No publisher says this of itself.
+    /// The publisher's epochs during a session have different origins. No publisher reports this.
     public static let mixed = DataOrigin(rawValue: "mixed")
 
-    /// The origin of data that come from several places, of which some may not be known.
+    /// The origin of data from several parts, whose origins may be unknown; nil if all are.
     package init?(of parts: some Sequence<DataOrigin?>) {
         let known = Set(parts.compactMap(\.self))
         guard let first = known.first else { return nil }

@@ -1,6 +1,6 @@
-/// What the values of a field are, in a stream of records: one whose fields are not all numbers.
+/// The type of a field's values in a stream of records: a stream whose fields are not all numbers.
 ///
-/// A value may also be `null`. A type that this version does not know is taken as `json`.
+/// A value may also be `null`. An unknown type is treated as `json`.
 public struct FieldType: RawRepresentable, Codable, Hashable, Sendable {
     /// The word on the wire and in files.
     public let rawValue: String
@@ -14,16 +14,16 @@ public struct FieldType: RawRepresentable, Codable, Hashable, Sendable {
     public static let text = FieldType(rawValue: "text")
     /// `true` and `false`.
     public static let boolean = FieldType(rawValue: "boolean")
-    /// Strings that are dates. Their form is not checked: ISO 8601 is meant.
+    /// Strings that are dates, ISO 8601 by convention: their form is not checked.
     public static let date = FieldType(rawValue: "date")
     /// Any JSON value.
     public static let json = FieldType(rawValue: "json")
 
-    /// How deep arrays and objects may be nested in a value.
+    /// The maximum nesting of arrays and objects in a value.
     public static let maximumDepth = 16
 
-    /// Whether a field of this type may have a value.
-    /// - Parameter value: a JSON value, without blanks around it.
+    /// Whether a field of this type accepts a value.
+    /// - Parameter value: a JSON value, without surrounding blanks.
     public func accepts(_ value: UnsafeRawBufferPointer) -> Bool {
         guard let first = value.first else { return false }
         if first == UInt8(ascii: "n") { return true }

@@ -1,21 +1,21 @@
-/// How somebody walked: in one bout, a recording, a day.
+/// Measures of walking: of one bout, a recording or a day.
 ///
-/// A bout is an uninterrupted walk; a step ends when the next one begins, a stride is two steps. Where a step was missed, or one too
-/// many was found, the intervals around it are left out (`strides` says how many are left). What needs them is absent where
-/// there are none.
+/// A bout is an uninterrupted walk; a step ends when the next one begins, and a stride is two steps. If a step was missed, or a
+/// false one was found, the intervals around it are left out; `strides` is the number that remains. Measures are absent if no
+/// interval for them remains.
 public struct GaitMeasures: Codable, Hashable, Sendable {
-    /// Bouts of up to so many seconds, and longer than those of the class before.
+    /// Bouts of up to `upTo` seconds, and longer than those of the previous class.
     public struct Bouts: Codable, Hashable, Sendable {
-        /// In seconds; absent for the class of the longest.
+        /// In seconds, inclusive; absent for the class of the longest bouts.
         public var upTo: Double?
-        /// How many.
+        /// The number of bouts.
         public var bouts: Int
         /// The steps in them.
         public var steps: Int
-        /// In seconds.
+        /// Their total duration in seconds.
         public var walkingTime: Double
 
-        /// No bout yet.
+        /// Creates a class without bouts.
         public init(upTo: Double?) {
             self.upTo = upTo
             bouts = 0
@@ -24,25 +24,25 @@ public struct GaitMeasures: Codable, Hashable, Sendable {
         }
     }
 
-    /// How many steps.
+    /// The number of steps.
     public var steps: Int
-    /// Seconds from each bout's first step to its last, together.
+    /// Seconds from each bout's first step to its last, summed over all bouts.
     public var walkingTime: Double
-    /// Steps a second, in that time.
+    /// Steps per second, during `walkingTime`.
     public var cadence: Double?
-    /// The mean time from a step to the next, in seconds.
+    /// The mean time from one step to the next, in seconds.
     public var stepTime: Double?
     /// The mean time of a stride, in seconds.
     public var strideTime: Double?
-    /// The standard deviation of stride times around the mean of the walk that they belong to, divided by `strideTime`: the
-    /// coefficient of variation.
+    /// The coefficient of variation of stride times: their standard deviation around the mean of their own walk, divided by
+    /// `strideTime`.
     public var strideTimeVariability: Double?
-    /// The strides that these are from.
+    /// The number of strides measured.
     public var strides: Int
-    /// Bouts by their length, from the shortest class to the longest; absent for a single bout.
+    /// Bouts by length, from the shortest class to the longest; absent for a single bout.
     public var bouts: [Bouts]?
 
-    /// Measures of no step.
+    /// Creates measures without steps.
     public init() {
         steps = 0
         walkingTime = 0

@@ -1,6 +1,5 @@
 extension Int64 {
-    /// The nanosecond nearest to so many seconds. What can't be held becomes the nearest that can, and NaN becomes 0: what a
-    /// publisher says of its clock may be anything.
+    /// The nearest nanosecond, clamped to the range of `Int64`; 0 for NaN. A publisher may send any value as its clock.
     @inlinable
     public init(nanosecondsIn seconds: Double) {
         let nanoseconds = (seconds * 1e9).rounded()

@@ -1,24 +1,24 @@
-/// How the files of a log are to be written: asked for by recorders when they begin one, and from time to time while they
-/// write it, unless a recording says it.
+/// How the stream files of a log are written. Recorders request it when they begin a log, and periodically while they write it,
+/// unless the recording itself sets these values.
 public struct LogConfiguration: Codable, Hashable, Sendable {
-    /// A log file is finished at this many bytes by default: 64 MB.
+    /// A stream file is finished at this many bytes by default: 64 MB.
     ///
     /// The ancestor's 1 MiB was the size of an upload from a phone. At 100 Hz a stream fills it in 80 s, so a thousand streams
     /// would finish twelve files a second, each with two syncs and a row in the catalog.
     public static let defaultMaximumFileSize = 64_000_000
-    /// A log file is finished after this many seconds by default: 3 days, as the ancestor has it.
+    /// A stream file is finished after this many seconds by default: 3 days, the ancestor's value.
     public static let defaultMaximumFileAge = 259_200.0
 
-    /// The log, as its files are named: `left-wrist_accelerometer`. Or a pattern of names, `left-*`.
+    /// The log's name, the stem of its stream files' names: `left-wrist_accelerometer`. Or a pattern of names, `left-*`.
     public var name: String
     /// `json`, `csv` or `tsv`; nil if the recording decides.
     public var format: String?
-    /// A log file is finished and the next one begun at this many bytes; 0 for never.
+    /// The size in bytes at which a stream file is finished and the next one begins; 0 for no limit.
     public var maximumFileSize: Int
-    /// A log file is finished and the next one begun after this many seconds; 0 for never.
+    /// The age in seconds at which a stream file is finished and the next one begins; 0 for no limit.
     public var maximumFileAge: Double
 
-    /// A log's configuration.
+    /// Creates a configuration.
     public init(
         name: String, format: String? = nil, maximumFileSize: Int = Self.defaultMaximumFileSize,
         maximumFileAge: Double = Self.defaultMaximumFileAge

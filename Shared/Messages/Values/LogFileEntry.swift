@@ -1,23 +1,23 @@
-/// A finished log file, as log-manager knows it.
+/// A finished stream file in log-manager's catalog.
 public struct LogFileEntry: Codable, Hashable, Sendable {
-    /// The log that it is a part of.
+    /// The log that the file is a part of.
     public var name: String
-    /// The session that it belongs to.
+    /// The session that the file belongs to.
     public var session: String
-    /// Its path under the data directory.
+    /// The file's path under the data directory.
     public var path: String
-    /// Its size.
+    /// The file's size in bytes.
     public var bytes: Int
-    /// When it was finished; of the files of a log, each is later than the one before it.
+    /// When the file was finished; strictly increasing among the files of a log.
     public var finished: WallTime
     /// Whether its upload was confirmed.
     public var uploaded: Bool
-    /// What the receiver said, where it was marked with that.
+    /// The receiver's receipt, if the file was marked with one.
     public var receipt: JSONValue?
-    /// SHA-256 of its bytes, in hexadecimal; nil if it is not known yet.
+    /// SHA-256 of the file, in hexadecimal; nil if not known yet.
     public var sha256: String?
 
-    /// A file.
+    /// Creates an entry.
     public init(
         name: String, session: String, path: String, bytes: Int, finished: WallTime, uploaded: Bool,
         receipt: JSONValue? = nil, sha256: String?

@@ -1,16 +1,17 @@
-/// How far the clock of a device, whose times a publisher turned into its own, was ahead of the publisher's, once.
+/// One comparison of a device's clock with that of the publisher, which converts the device's times to its own.
 ///
-/// Measured by questions and answers: of several trips the shortest counts. Had both ways the same length, the offset would be
-/// exact; it is off by `roundTrip / 2` at most. A sample's time on the device's clock was its uptime plus the latest offset.
+/// It is measured with requests and replies; of several round trips the shortest counts. If both directions took equally long,
+/// the offset is exact; otherwise it is off by at most `roundTrip / 2`. A sample's time on the device's clock is its uptime
+/// plus the latest offset.
 public struct RemoteClock: Codable, Hashable, Sendable {
     /// Seconds by which the device's clock is ahead of the clock of uptimes.
     public var offset: Double
-    /// Seconds between question and answer, without what the device took.
+    /// Seconds between request and reply, without the device's processing time.
     public var roundTrip: Double
     /// When it was measured, in seconds on the clock of uptimes.
     public var uptime: Double
 
-    /// What was measured.
+    /// Creates a comparison.
     public init(offset: Double, roundTrip: Double, uptime: Double) {
         self.offset = offset
         self.roundTrip = roundTrip

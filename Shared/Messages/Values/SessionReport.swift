@@ -1,6 +1,6 @@
-/// How a session went: what was expected, what was had, what is missing and why. The contents of `report.json`.
+/// A session's report, the contents of `report.json`: samples expected and received, and what is missing and why.
 public struct SessionReport: Codable, Hashable, Sendable {
-    /// The session.
+    /// The session's name.
     public var session: String
     /// What the person did.
     public var task: String?
@@ -12,35 +12,35 @@ public struct SessionReport: Codable, Hashable, Sendable {
     public var endDate: WallTime
     /// Whether no sample was lost.
     public var isWhole: Bool
-    /// The streams, in the order in which they were met.
+    /// The streams, in the order in which the recorder met them.
     public var streams: [Stream]
     /// Seconds from a sample's publication to its commit to disk (fdatasync).
     public var commitLatency: Latency
-    /// What failed, where something did.
+    /// Errors during the session.
     public var failures: [String]
-    /// When the recorder resumed the interrupted session.
+    /// When the recorder resumed the session after interruptions.
     public var restarts: [WallTime]?
-    /// How far the publishers' clocks were from the recorder's.
+    /// The offsets of the publishers' clocks from the recorder's.
     public var clocks: [ClockOffset]?
-    /// What people noted while it was recorded, corrections too; absent if they noted nothing.
+    /// Annotations made during the recording, corrections included; absent if there are none.
     public var annotations: [Annotation]?
-    /// What lost samples were filled in from after the session; absent if none were.
+    /// Lost samples that were filled in after the session, by source; absent if there are none.
     public var fills: [Fill]?
 
-    /// Lost samples that were filled in after the session, from what a device had recorded itself.
+    /// Lost samples that were filled in after the session, from a device's own recording.
     public struct Fill: Codable, Hashable, Sendable {
         /// When they were filled in.
         public var date: WallTime
-        /// The device whose samples they are.
+        /// The device that took the samples.
         public var device: String
-        /// The name of the file that they were taken from.
+        /// The name of the file with the samples.
         public var source: String
-        /// The SHA-256 of that file, in lower-case hexadecimal digits.
+        /// SHA-256 of that file, in lower-case hexadecimal.
         public var sha256: String
-        /// How many they are.
+        /// The number of samples.
         public var samples: Int
 
-        /// Samples that were filled in.
+        /// Creates a fill.
         public init(date: WallTime, device: String, source: String, sha256: String, samples: Int) {
             self.date = date
             self.device = device
@@ -50,7 +50,7 @@ public struct SessionReport: Codable, Hashable, Sendable {
         }
     }
 
-    /// A session's report.
+    /// Creates a report; `isWhole` follows from `failures` and `streams`.
     public init(
         session: String, task: String?, status: String, startDate: WallTime, endDate: WallTime, streams: [Stream],
         commitLatency: Latency, failures: [String], restarts: [WallTime]? = nil, clocks: [ClockOffset]? = nil,
@@ -70,21 +70,21 @@ public struct SessionReport: Codable, Hashable, Sendable {
         self.annotations = annotations
     }
 
-    /// How one stream went.
+    /// The report of one stream.
     public struct Stream: Codable, Hashable, Sendable {
         /// The stream.
         public var stream: StreamName
-        /// Its log.
+        /// The name of the stream's log.
         public var log: String
-        /// The log's files, under the session's directory.
+        /// The log's files, relative to the session's directory.
         public var files: [String]
-        /// Bytes of those files.
+        /// The total size of those files.
         public var bytes: Int
         /// Samples that belong to the session: written, paused and lost together.
         public var expected: Int
         /// Samples that arrived, in the first delivery or by replay.
         public var received: Int
-        /// Of those, the ones that had to be asked for again.
+        /// Received samples that had to be replayed.
         public var recovered: Int
         /// Samples that arrived more than once and were written once.
         public var duplicates: Int
@@ -96,33 +96,33 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var paused: Int
         /// The runs of lost samples.
         public var gaps: [Gap]
-        /// Whether the publisher said where the stream stood when the session stopped; if not, samples after the last
-        /// one received may exist.
+        /// Whether the publisher reported the stream's position when the session stopped; if not, samples after the last one
+        /// received may exist.
         public var isEndKnown: Bool
-        /// Samples per second as the publisher names it.
+        /// Samples per second, as the publisher describes the stream.
         public var nominalRate: Double?
-        /// Samples per second over the samples' own times.
+        /// Samples per second, computed from the samples' own times.
         public var actualRate: Double?
         /// The uptime of the first sample written, in seconds of the publisher's clock.
         public var firstUptime: Double?
         /// The uptime of the last sample written.
         public var lastUptime: Double?
-        /// How far the time between two samples was from the nominal one, in seconds; nil if there is no nominal rate.
+        /// Deviations of the time between two samples from the nominal one, in seconds; nil if there is no nominal rate.
         public var jitter: Latency?
         /// The longest time between two samples, in seconds of the publisher's clock; pauses do not count.
         public var longestSilence: Double?
-        /// The samples of each run of the publisher that belong to the session.
+        /// The samples of each epoch that belong to the session.
         public var epochs: [EpochSpan]?
-        /// What the values of a stream of records are, by the name of their field; nil if all are numbers.
+        /// The types of the fields, by field name, in a stream of records; nil if all are numbers.
         public var types: [String: FieldType]?
-        /// Whether its data were measured, replayed or simulated; nil if no publisher said.
+        /// Whether the data were measured, replayed or simulated; nil if no publisher reported it.
         public var origin: DataOrigin?
-        /// Files that the session's ring removed, which are among `files`; absent if it removed none.
+        /// The number of `files` that the session's ring removed; absent if none.
         public var removedFiles: Int?
-        /// Samples that were in them.
+        /// The samples in those files.
         public var removedSamples: Int?
 
-        /// A stream's part of a report.
+        /// Creates the report of a stream.
         public init(
             stream: StreamName, log: String, files: [String], bytes: Int, expected: Int, received: Int, recovered: Int,
             duplicates: Int, lost: Int, paused: Int, gaps: [Gap], isEndKnown: Bool, nominalRate: Double?,
@@ -154,16 +154,16 @@ public struct SessionReport: Codable, Hashable, Sendable {
         }
     }
 
-    /// The samples of one run of a publisher: `from` up to, but not including, `next`.
+    /// The samples of one epoch: `from` up to, but not including, `next`.
     public struct EpochSpan: Codable, Hashable, Sendable {
         /// The publisher's epoch.
         public var epoch: String
-        /// Its first sample that belongs to the session.
+        /// The first sample of the epoch that belongs to the session.
         public var from: Int
-        /// The sample after the last that belongs to the session.
+        /// The sample after the last one that belongs to the session.
         public var next: Int
 
-        /// A run of samples.
+        /// Creates a span.
         public init(epoch: String, from: Int, next: Int) {
             self.epoch = epoch
             self.from = from
@@ -171,34 +171,34 @@ public struct SessionReport: Codable, Hashable, Sendable {
         }
     }
 
-    /// How long something took, in seconds.
+    /// The distribution of measured durations, in seconds.
     public struct Latency: Codable, Hashable, Sendable {
-        /// How often it was measured.
+        /// The number of measurements.
         public var count: Int
-        /// Half of the measurements took no longer.
+        /// The median.
         public var median: Double
-        /// 99 of 100 took no longer.
+        /// The 99th percentile.
         public var p99: Double
         /// The longest.
         public var maximum: Double
-        /// How many took at most how long, by growing bounds; nil if that was not counted.
+        /// Cumulative counts by ascending bounds; nil if they were not counted.
         public var buckets: [Bucket]?
 
-        /// How many measurements took at most so many seconds: those of the buckets before are among them.
+        /// The number of measurements of at most `bound` seconds, which includes those of earlier buckets.
         public struct Bucket: Codable, Hashable, Sendable {
-            /// The longest that counts, in seconds.
+            /// The upper bound, inclusive, in seconds.
             public var bound: Double
-            /// How many took no longer.
+            /// The number of measurements up to the bound.
             public var count: Int
 
-            /// A count of measurements.
+            /// Creates a bucket.
             public init(bound: Double, count: Int) {
                 self.bound = bound
                 self.count = count
             }
         }
 
-        /// Measured times.
+        /// Creates a distribution.
         public init(count: Int, median: Double, p99: Double, maximum: Double, buckets: [Bucket]? = nil) {
             self.count = count
             self.median = median

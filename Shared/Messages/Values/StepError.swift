@@ -1,13 +1,14 @@
-/// What is expected to be wrong with a number of steps, on average over recordings of unseen people: not a bound for one of them.
+/// The expected error of a number of steps: the average over recordings of unseen people, not a bound for one recording.
 ///
-/// Both concern the time that was counted; what was walked in the rest is not known.
+/// Both values concern the time that was counted; steps in the rest are unknown.
 public struct StepError: Codable, Hashable, Sendable {
-    /// Counted steps that are expected to be none: of each bout the steps, times the chance that it is no walking.
+    /// Expected number of counted steps that are not real: for each bout its steps times the probability that it is not
+    /// walking.
     public var falseSteps: Double
-    /// Steps that are expected to be made and not counted: as many, of those that are, as were missed in labelled recordings.
+    /// Expected number of real steps that were not counted: the true steps times the miss rate in labelled recordings.
     public var missedSteps: Double
 
-    /// An error.
+    /// Creates an expected error.
     public init(falseSteps: Double, missedSteps: Double) {
         self.falseSteps = falseSteps
         self.missedSteps = missedSteps

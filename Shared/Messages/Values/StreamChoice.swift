@@ -1,26 +1,26 @@
-/// Which streams a recording takes, and in which of its steps.
+/// The streams that a recording takes, and the steps in which it takes them.
 ///
-/// On the wire the text `left-wrist/`, or an object `{"stream": "left-wrist/", "fromStep": "walk", "toStep": "turn"}`.
+/// On the wire it is the text `left-wrist/`, or an object `{"stream": "left-wrist/", "fromStep": "walk", "toStep": "turn"}`.
 public struct StreamChoice: Hashable, Sendable {
-    /// A full name (`phone/accelerometer`), all of a device (`left-wrist/`), or all that there are (`*`).
+    /// A full name (`phone/accelerometer`), all streams of a device (`left-wrist/`), or all streams (`*`).
     public var stream: String
-    /// The step with which the streams begin; nil for the session's start.
+    /// The step at whose start recording begins; nil for the session's start.
     public var fromStep: String?
-    /// The step with whose end they end; nil for the session's end.
+    /// The step at whose end recording ends; nil for the session's end.
     public var toStep: String?
 
-    /// Streams in all steps, or in some.
+    /// Creates a choice.
     public init(_ stream: String, fromStep: String? = nil, toStep: String? = nil) {
         self.stream = stream
         self.fromStep = fromStep
         self.toStep = toStep
     }
 
-    /// Whether it leaves out some of the session's time.
+    /// Whether the choice is limited to some steps.
     public var hasSteps: Bool { fromStep != nil || toStep != nil }
 
-    /// Reads what a person types: `left-wrist/`, `left-wrist/:walk..turn`, `left-wrist/:walk..`, `left-wrist/:..turn`, or
-    /// `left-wrist/:walk` for that step alone.
+    /// Parses what a person types: `left-wrist/`, `left-wrist/:walk..turn`, `left-wrist/:walk..`, `left-wrist/:..turn`, or
+    /// `left-wrist/:walk` for only that step.
     package init(typed text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         self.init(String(parts[0]))
@@ -53,7 +53,7 @@ extension StreamChoice: Codable {
             toStep: try container.decodeIfPresent(String.self, forKey: .toStep))
     }
 
-    /// Encodes a text if it is of all steps.
+    /// Encodes a text if the choice covers all steps.
     public func encode(to encoder: any Encoder) throws {
         guard hasSteps else { return try stream.encode(to: encoder) }
         var container = encoder.container(keyedBy: CodingKeys.self)

@@ -5,7 +5,7 @@ public struct StreamName: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The stream of that device: `accelerometer`.
     public let stream: String
 
-    /// A name of two parts.
+    /// Creates a name from its two parts.
     public init(device: String, stream: String) {
         self.device = device
         self.stream = stream
@@ -30,7 +30,7 @@ public struct StreamName: Hashable, Sendable, Codable, CustomStringConvertible {
         self = name
     }
 
-    /// Encodes as it goes over the wire.
+    /// Encodes the text `<device>/<stream>`.
     public func encode(to encoder: any Encoder) throws {
         try description.encode(to: encoder)
     }
@@ -38,13 +38,13 @@ public struct StreamName: Hashable, Sendable, Codable, CustomStringConvertible {
     /// `device/stream`.
     public var description: String { "\(device)/\(stream)" }
 
-    /// The pattern of all streams of all devices.
+    /// The pattern that matches all streams of all devices.
     public static let everything = "*"
 
-    /// Whether a pattern asks for this stream: its full name, a device with a slash at the end, or `everything`.
+    /// Whether a pattern matches this stream: its full name, a device with a slash at the end, or `everything`.
     public func matches(_ pattern: String) -> Bool { matches(anyOf: [pattern]) }
 
-    /// Whether at least one of many patterns asks for this stream. Takes the same time for one pattern as for hundreds.
+    /// Whether at least one pattern matches this stream, in the same time for one pattern as for hundreds.
     public func matches(anyOf patterns: Set<String>) -> Bool {
         patterns.contains(Self.everything) || patterns.contains("\(device)/") || patterns.contains(description)
     }

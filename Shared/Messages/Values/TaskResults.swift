@@ -1,23 +1,23 @@
-/// What a person answered and did in a session, as a program gives it with `recording.stop`: a view of JSON that is kept
-/// as it came.
+/// A person's answers and actions in a session, as a program sends them with `recording.stop`: a view of JSON that is kept
+/// unchanged.
 ///
-/// An object with `stepHistory`, an array of results, and if there is more to say `asyncResults` (another one),
-/// `taskRunUUID`, `schemaInfo` (`{"identifier", "revision"}`). A result has an `identifier` and is one of
+/// The JSON is an object with `stepHistory`, an array of results, and optionally `asyncResults` (another array), `taskRunUUID`
+/// and `schemaInfo` (`{"identifier", "revision"}`). A result has an `identifier` and is one of
 /// - an answer: `value`, any JSON;
 /// - a collection: `inputResults`, an array of results;
-/// - a section, a task in the task: `stepHistory`, and what a task may have besides;
-/// - a file of the session's directory: `relativePath`, and if it is known `contentType` and `startDate`;
-/// - anything else, a step that asked nothing, say.
+/// - a section, a task in the task: `stepHistory`, and the optional fields of a task;
+/// - a file of the session's directory: `relativePath`, and optionally `contentType` and `startDate`;
+/// - anything else, such as a step without a question.
 public struct TaskResults: Hashable, Sendable {
     /// A result.
     public struct Node: Hashable, Sendable {
-        /// What it is called, among its neighbours.
+        /// The result's name, among its siblings.
         public let identifier: String
-        /// What it holds.
+        /// The result's content.
         public let content: Content
     }
 
-    /// What a result holds.
+    /// The content of a result.
     public enum Content: Hashable, Sendable {
         case answer(JSONValue)
         case collection([Node])
@@ -28,33 +28,33 @@ public struct TaskResults: Hashable, Sendable {
 
     /// A file that belongs to a result.
     public struct File: Hashable, Sendable {
-        /// Its name in the session's directory.
+        /// The file's name in the session's directory.
         public let name: String
-        /// Its media type, if it is given.
+        /// The file's media type, if given.
         public let contentType: String?
-        /// When it was begun, if it is given.
+        /// When the file was begun, if given.
         public let startDate: WallTime?
     }
 
     /// The results of the steps, in order.
     public let steps: [Node]
-    /// The results of what ran beside the steps.
+    /// The results of actions that ran beside the steps.
     public let asyncResults: [Node]
-    /// The run's UUID, if it is given.
+    /// The run's UUID, if given.
     public let taskRunUUID: String?
-    /// The schema's name, if it is given.
+    /// The schema's name, if given.
     public let schemaIdentifier: String?
-    /// The schema's revision, if it is given.
+    /// The schema's revision, if given.
     public let schemaRevision: Int?
-    /// What it was read from.
+    /// The original JSON, unchanged.
     public let json: [String: JSONValue]
 
-    /// Results may not be nested deeper: who reads them elsewhere has a stack, too.
+    /// The maximum nesting of results, because other readers' stacks are limited, too.
     private static let maximumDepth = 64
 
     /// Reads results.
     ///
-    /// - Throws: `wrongType`, `missingField` or `malformed`, with a sentence that says where.
+    /// - Throws: `wrongType`, `missingField`, `malformed` or `outOfRange`, with a message that names the place.
     public init(_ json: JSONValue) throws(MessageError) {
         try self.init(json, at: "results", depth: 0)
     }
@@ -114,7 +114,7 @@ public struct TaskResults: Hashable, Sendable {
             return .collection(try nodes(results, at: "\(place).inputResults", depth: depth))
         }
         if let path = try string(fields["relativePath"], at: "\(place).relativePath") {
-            // Files are beside the session's others, and nowhere else.
+            // Files lie directly in the session's directory.
             guard !path.isEmpty, !path.hasPrefix("."), !path.utf8.contains(UInt8(ascii: "/")),
                 !path.utf8.contains(0)
             else {

@@ -1,20 +1,20 @@
 import Glibc
 
-/// A moment of civil time, to the nanosecond: what people read in logs, and what is sent beside uptimes.
+/// A moment of civil time, to the nanosecond, for people and beside uptimes in messages.
 ///
-/// On the wire it is an ISO 8601 text in UTC with microseconds, `2026-11-21T02:55:01.123456Z`; finer digits are cut off.
-/// Any zone and up to nine decimals are read. Holds the years 1678 to 2261.
+/// On the wire it is an ISO 8601 text in UTC with microseconds, `2026-11-21T02:55:01.123456Z`; finer digits are truncated. Any
+/// zone and up to nine decimals are read. Covers the years 1678 to 2261.
 public struct WallTime: Hashable, Comparable, Sendable, Codable {
-    /// Nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+    /// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public var nanosecondsSince1970: Int64
 
-    /// The moment so many nanoseconds after the start of 1970 in UTC.
+    /// Creates a moment from nanoseconds since the start of 1970 in UTC.
     public init(nanosecondsSince1970: Int64) {
         self.nanosecondsSince1970 = nanosecondsSince1970
     }
 
-    /// The nanosecond nearest to so many seconds after the start of 1970 in UTC. What can't be held becomes the nearest
-    /// moment that can, and NaN becomes 1970.
+    /// Creates the nearest nanosecond from seconds since the start of 1970 in UTC, clamped to the range of `WallTime`. NaN
+    /// becomes 1970.
     public init(seconds: Double) {
         nanosecondsSince1970 = Int64(nanosecondsIn: seconds)
     }
@@ -22,7 +22,7 @@ public struct WallTime: Hashable, Comparable, Sendable, Codable {
     /// Seconds since the start of 1970 in UTC.
     public var seconds: Double { Double(nanosecondsSince1970) / 1e9 }
 
-    /// Seconds from another moment to this one, as far as 292 years.
+    /// Seconds from another moment to this one, clamped to 292 years.
     public func seconds(since start: WallTime) -> Double { Double(distance(from: start)) / 1e9 }
 
     /// The moment on the system's clock.
@@ -48,8 +48,8 @@ extension WallTime {
         }
     }
 
-    /// ISO 8601 with milliseconds in the zone that is so many seconds east of UTC: `2026-11-21T02:55:01.123-02:30`,
-    /// with `Z` for UTC itself. Seconds beyond whole minutes of the offset can't be written and are left out.
+    /// ISO 8601 with milliseconds in the zone `offset` seconds east of UTC: `2026-11-21T02:55:01.123-02:30`, with `Z` for UTC
+    /// itself. Seconds beyond whole minutes of the offset are dropped, because ISO 8601 can't express them.
     public func text(in offset: Int) -> String {
         let minutes = offset / 60
         let capacity = Self.utcLength + 3
@@ -68,7 +68,7 @@ extension WallTime {
         }
     }
 
-    /// ISO 8601 with milliseconds in the zone of this computer.
+    /// ISO 8601 with milliseconds in this computer's time zone.
     public var localText: String {
         var seconds = time_t(nanosecondsSince1970.floorDivided(by: 1_000_000_000).quotient)
         var local = tm()
@@ -76,7 +76,7 @@ extension WallTime {
         return text(in: local.tm_gmtoff)
     }
 
-    /// The length of `utcText`: all years that can be held have four digits.
+    /// The length of `utcText`: all years in range have four digits.
     static let utcLength = 27
 
     /// Writes `utcText` and returns its length.
@@ -86,7 +86,7 @@ extension WallTime {
         return length + 1
     }
 
-    /// Writes date, time and so many decimals without a zone, and returns their length.
+    /// Writes the date, the time and `decimals` decimals without a zone, and returns the length.
     private func write(to text: UnsafeMutablePointer<UInt8>, minutesEast: Int, decimals: Int) -> Int {
         // The offset is added to whole seconds, which can't overflow.
         let (utcSeconds, nanoseconds) = nanosecondsSince1970.floorDivided(by: 1_000_000_000)
@@ -122,8 +122,8 @@ extension WallTime {
 
     /// Reads ISO 8601: `2026-11-21T02:55:01`, up to nine decimals, then `Z`, `+01:00`, `+0100` or `+01`.
     ///
-    /// Throws `malformed` for any other form, a date that the calendar does not have, or no zone; `outOfRange` for a year
-    /// that can't be held.
+    /// Throws `malformed` for any other form, a date that is not in the calendar, or a missing zone; `outOfRange` for a year
+    /// outside the range.
     public init(iso8601 text: String) throws(MessageError) {
         switch Array(text.utf8.prefix(64)).withUnsafeBytes({ Self.read($0) }) {
         case nil:
@@ -135,13 +135,13 @@ extension WallTime {
         }
     }
 
-    /// Reads the same from bytes, and allocates nothing. Nil for what is malformed or can't be held.
+    /// Reads the same from bytes without allocating. Nil for malformed text or a year outside the range.
     package init?(iso8601 text: UnsafeRawBufferPointer) {
         guard let time = Self.read(text) ?? nil else { return nil }
         self = time
     }
 
-    /// - Returns: nil for what is malformed, and a time that is nil if it can't be held.
+    /// - Returns: nil for malformed text; `.some(nil)` for a year outside the range.
     private static func read(_ text: UnsafeRawBufferPointer) -> WallTime?? {
         var reader = Reader(text: text)
         guard let civil = reader.dateAndTime(), let decimals = reader.decimals(), let offset = reader.offset(),
@@ -152,7 +152,7 @@ extension WallTime {
         return .some(overflow || carry ? nil : WallTime(nanosecondsSince1970: nanoseconds))
     }
 
-    /// Reads the parts of a date from left to right; each returns nil when something else stands there.
+    /// Reads the parts of a date from left to right; each method returns nil if its part is not next.
     private struct Reader {
         let text: UnsafeRawBufferPointer
         var index = 0

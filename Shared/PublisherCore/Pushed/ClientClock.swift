@@ -1,34 +1,34 @@
 import SampleSources
 
-/// How a client's times lead to uptimes of this machine.
+/// The conversion of a client's times to uptimes of this machine.
 ///
-/// A client's clock continues while this machine sleeps, and uptimes stand still. Dates do continue. Any other clock may be that of a
-/// program on this machine, which sleeps with it: it is taken to stand still too, until its times are too far ahead for that.
+/// Uptimes stand still while this machine sleeps; a client's clock may continue. Dates do continue. Any other clock may be that
+/// of a program on this machine, which sleeps with it: it is assumed to stand still too, until its times are too far ahead.
 final class ClientClock {
-    /// How far times may get ahead after a sleep, in nanoseconds: messages do not all take equally long.
+    /// How far times may get ahead after a sleep, in nanoseconds: the transit time of messages varies.
     private static let furthestAhead = 2 * Nanoseconds.perSecond
 
-    /// What is added to the client's times to get those of the clock that continues while this machine sleeps, in nanoseconds.
+    /// Nanoseconds to add to the client's times to get those of the clock that continues while this machine sleeps.
     private let offset: Int64
-    /// How far that clock was ahead of uptimes when this began.
+    /// How far that clock was ahead of uptimes when this conversion was made, in nanoseconds.
     private let difference: Int64
     private var continues: Bool
-    /// How far times were ahead before a sleep, in nanoseconds: the first message may have come late.
+    /// The largest lead of the client's times before a sleep, in nanoseconds: the first message may have been late.
     private var usualLead: Int64 = 0
 
     /// - Parameters:
-    ///   - time: of the client's clock, at the same moment as the two clocks of `watch` and `uptime`.
-    ///   - continues: whether it is known to continue while this machine sleeps.
+    ///   - time: the time on the client's clock at the moment `uptime`.
+    ///   - continues: whether the client's clock is known to continue while this machine sleeps.
     init(_ time: Int64, at uptime: Int64, by watch: SleepWatch, continues: Bool) {
         offset = watch.elapsed(at: uptime) - time
         difference = watch.difference
         self.continues = continues
     }
 
-    /// Times that are uptimes already.
+    /// For times that are uptimes already.
     init() { (offset, difference, continues) = (0, 0, false) }
 
-    /// Takes the newest time that a message tells.
+    /// Takes the newest time in a message.
     func note(_ newest: Int64, at uptime: Int64, by watch: SleepWatch) {
         guard !continues else { return }
         let lead = lead(of: newest, at: uptime, by: watch)

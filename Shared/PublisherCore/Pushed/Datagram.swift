@@ -1,22 +1,22 @@
 package import SampleSources
 
-/// What a datagram brings, line by line.
+/// The messages of a datagram, one a line.
 package struct Datagram: Sendable {
-    /// The lines of numbers and of JSON that one datagram may have.
+    /// The most lines that one datagram may have.
     private static let maximumLines = 1_000
 
-    /// The address that it came from, without the port.
+    /// The sender's address, without the port.
     package let source: String
-    /// How many bytes it has.
+    /// The size in bytes.
     package let size: Int
     package private(set) var messages: [PushMessage] = []
-    /// Why a line could not be read: the last one.
+    /// The error of the last unreadable line.
     package private(set) var problem: PublisherError?
-    /// Lines that could not be read.
+    /// The number of unreadable lines.
     package private(set) var unreadable = 0
 
     /// - Parameters:
-    ///   - source: the address that it came from, which is what a device is called that has no name.
+    ///   - source: the sender's address; it names a device that has no name of its own.
     ///   - arrival: on the monotonic clock, in nanoseconds.
     package init(_ bytes: [UInt8], from source: String, at arrival: Int64) {
         self.source = source
@@ -41,7 +41,7 @@ package struct Datagram: Sendable {
         join()
     }
 
-    /// Joins what needs no order.
+    /// Joins consecutive unnumbered messages of one device.
     private mutating func join() {
         guard messages.count > 1 else { return }
         var joined: [PushMessage] = []
@@ -58,18 +58,18 @@ package struct Datagram: Sendable {
         messages = joined
     }
 
-    /// What a device is called by its address: one of version 6 has colons, which names can't have, and perhaps a zone.
+    /// The name of a device without one. An IPv6 address has colons, which names cannot have, and perhaps a zone.
     private static func name(of address: String) -> String {
         "udp-" + address.prefix { $0 != "%" }.replacing(":", with: "-")
     }
 }
 
 extension PushMessage {
-    /// Reads a message that nobody waits for an answer to, so that nothing can be asked for again.
+    /// Reads a message whose sender expects no answer: it cannot be asked for older samples.
     /// - Parameters:
-    ///   - device: what to call the device, if the message does not say it.
+    ///   - device: the device's name, if the message has none.
     ///   - arrival: on the monotonic clock, in nanoseconds.
-    /// - Throws: `invalidInput` or `invalidParameter` saying which part is wrong.
+    /// - Throws: `invalidInput` or `invalidParameter`, naming the part that is wrong.
     package init(unanswered body: [UInt8], from device: String, at arrival: Int64) throws(PublisherError) {
         guard body.first == UInt8(ascii: "{") else {
             self = .unnumbered(try UnnumberedSamples(csv: body, from: device, at: arrival))

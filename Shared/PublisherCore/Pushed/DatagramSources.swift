@@ -1,12 +1,12 @@
 import SampleSources
 
-/// Which devices each address speaks for: so many, that one sender can't take all the streams that there may be.
+/// Which address sends for which devices, with a limit, so that one sender cannot use up all streams.
 struct DatagramSources {
-    /// Devices that one address may speak for.
+    /// The most devices of one address.
     static let maximumDevices = 256
-    /// Addresses that are remembered; a silent one makes room.
+    /// The most addresses remembered; a silent one makes room.
     static let maximumAddresses = 4_096
-    /// How long an address is silent before another may have its place, in nanoseconds.
+    /// How long an address must be silent before another may have its place, in nanoseconds.
     private static let longestSilence = PushedInput.longestSilence
 
     private struct Source {
@@ -16,7 +16,7 @@ struct DatagramSources {
 
     private var sources: [String: Source] = [:]
 
-    /// Whether an address may speak for a device; notes that it does.
+    /// Whether an address may send for a device. If so, the device is noted.
     mutating func admits(_ device: String, from address: String, at now: Int64) -> Bool {
         if sources[address] == nil, sources.count >= Self.maximumAddresses {
             sources = sources.filter { now - $0.value.lastArrival < Self.longestSilence }

@@ -1,25 +1,25 @@
 import SampleSources
 
-/// Guesses from times alone how many samples are missing in a stream that nobody numbered: only in one whose samples come evenly.
+/// Estimates from times alone how many samples of an unnumbered stream are missing, if its samples are evenly spaced.
 struct LossEstimate {
-    /// Intervals that are learned from, before anything is said.
+    /// The number of intervals to learn from before anything is estimated.
     private static let learned = 32
-    /// So many intervals one after the other that are unlike those before are another rate.
+    /// This many consecutive intervals that differ from the usual one show another rate.
     private static let changed = 8
-    /// An interval counts as missing samples from this many usual ones on.
+    /// An interval of at least this many usual ones counts as missing samples.
     private static let suspicious = 1.5
-    /// Intervals that differ by more than this from the usual one on average, as a part of it, are no even ones.
+    /// If intervals differ from the usual one by more than this part of it on average, the samples are not evenly spaced.
     private static let largestSpread = 0.25
     private static let forgetting = 1.0 / 32
 
     private var last: Int64?
     private var first: [Double] = []
-    /// The usual interval and how far intervals are from it, in nanoseconds; nil while they are learned.
+    /// The usual interval and the mean distance of intervals from it, in nanoseconds; nil while they are learned.
     private var usual: (interval: Double, spread: Double)?
     private var unlike = 0
 
     /// Learns from the time of the next sample, in nanoseconds.
-    /// - Returns: how many are missing before it.
+    /// - Returns: how many samples are missing before it.
     mutating func missing(before time: Int64) -> Int {
         defer { last = time }
         guard let last, time > last else { return 0 }

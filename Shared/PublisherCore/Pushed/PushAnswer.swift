@@ -1,32 +1,31 @@
 package import SampleSources
 
-/// What a client pushed.
+/// A message pushed by a client.
 package enum PushMessage: Sendable {
     case numbered(NumberedSamples)
     case sensorLogger(SensorLoggerMessage)
     case unnumbered(UnnumberedSamples)
 }
 
-/// What a client is answered.
+/// The answer to a pushed message.
 package enum PushAnswer: Hashable, Sendable {
-    /// Everything was published and is kept for replay, now or by an earlier message.
-    /// - Parameter next: the number that is expected next, of clients that number their samples.
+    /// All samples were published and are retained for replay, now or by an earlier message.
+    /// - Parameter next: the sample number expected next, for clients that number their samples.
     case accepted(next: Int?)
-    /// The same, and the recorder can't store it: a sentence for the person who carries the device.
+    /// Accepted, but the recorder cannot store the samples. The sentence is for the person who carries the device.
     case unstored(String)
-    /// Nothing was taken: the client is to go on with this number.
+    /// Nothing was taken: the client must continue with this sample number.
     case wanted(next: Int)
     case refused(PushRefusal)
 }
 
-/// Why nothing was taken.
 package struct PushRefusal: Error, Hashable, Sendable {
     package enum Kind: String, Sendable {
-        /// It makes no sense, and would not the next time.
+        /// The message is malformed, and would be refused again.
         case invalid = "invalidParams"
-        /// It belongs to what is over.
+        /// The message belongs to an epoch or a range that is over.
         case tooLate
-        /// Somebody else has the stream's name, or stopped the stream.
+        /// The stream's name belongs to another client or the configuration, or the stream was stopped by a request.
         case conflict
         case tooMany
         case stopping

@@ -1,40 +1,40 @@
 import SampleSources
 
-/// Puts messages in order that count something: samples by their numbers, or messages.
+/// A reorder queue for messages with positions: sample numbers or message numbers.
 ///
-/// A message that comes before those ahead of it waits a while for them. Its client waits for an answer meanwhile, so the number of
-/// connections bounds how many messages wait in all queues.
+/// A message that arrives before its predecessors waits a while for them. Its client waits for the answer meanwhile, so the
+/// number of connections bounds the number of messages in all queues.
 struct PushQueue<Message> {
     struct Waiting {
         let range: Range<Int>
         let message: Message
         /// The request to answer.
         let request: Int
-        /// When it came, on the monotonic clock.
+        /// When it arrived, on the monotonic clock.
         let at: Int64
     }
 
-    /// How long a message waits for those ahead of it, in nanoseconds.
+    /// How long a message waits for its predecessors, in nanoseconds.
     static var patience: Int64 { 3 * Nanoseconds.perSecond }
-    /// Messages that wait in one queue; with more, those ahead of them are given up.
+    /// Messages waiting in one queue; with more, the missing ones before them are given up.
     private static var maximumWaiting: Int { 64 }
 
-    /// What is expected next.
+    /// The position expected next.
     private(set) var next: Int
-    /// Sorted by their ranges.
+    /// Sorted by range.
     private var waiting: [Waiting] = []
 
     init(next: Int) { self.next = next }
 
-    /// When those ahead of what waits are given up, on the monotonic clock; nil while nothing waits.
+    /// When the missing messages before a waiting one are given up, on the monotonic clock; nil while nothing waits.
     var deadline: Int64? {
         guard var first = waiting.first?.at else { return nil }
         for one in waiting where one.at < first { first = one.at }
         return first + Self.patience
     }
 
-    /// Has a message wait.
-    /// - Returns: the one that had waited with the same beginning, which the new one replaces.
+    /// Adds a message.
+    /// - Returns: the waiting message with the same first position, which the new one replaces.
     mutating func add(_ message: Waiting) -> Waiting? {
         let place = waiting.firstIndex { $0.range.lowerBound >= message.range.lowerBound } ?? waiting.count
         guard place < waiting.count, waiting[place].range.lowerBound == message.range.lowerBound else {
@@ -45,13 +45,13 @@ struct PushQueue<Message> {
         return waiting[place]
     }
 
-    /// The next message whose turn has come. Call `advance` when it is dealt with.
+    /// The next message whose turn has come. Call `advance` after handling it.
     mutating func pop() -> Waiting? {
         guard let first = waiting.first, first.range.lowerBound <= next else { return nil }
         return waiting.removeFirst()
     }
 
-    /// What is to be given up, so that the first message that waits has its turn; nil if there is nothing to give up yet.
+    /// The positions to be given up, so that the first waiting message has its turn; nil if none are to be given up yet.
     func missing(at now: Int64) -> Range<Int>? {
         guard let first = waiting.first, first.range.lowerBound > next,
             waiting.count > Self.maximumWaiting || deadline.map({ $0 <= now }) ?? false
@@ -61,7 +61,7 @@ struct PushQueue<Message> {
 
     mutating func advance(to position: Int) { next = max(next, position) }
 
-    /// Removes everything that waits.
+    /// Removes all waiting messages.
     mutating func removeAll() -> [Waiting] {
         defer { waiting = [] }
         return waiting

@@ -2,16 +2,16 @@ import DequeModule
 import Messages
 import SampleSources
 
-/// What is known of the clients that push samples.
+/// The state of the clients that push samples.
 struct PushState {
     /// A stream whose client numbers its samples.
     final class NumberedRun {
         let published: PublishedStream
         let input: PushedInput
-        /// What the client calls it; nil if it says nothing.
+        /// The client's name of the epoch; nil if it gives none.
         let epoch: String?
         var queue: PushQueue<NumberedSamples>
-        /// The times and values of the first sample, if the run began with number 0.
+        /// The time and values of the first sample, if the run began with number 0.
         let beginning: PushedSample?
         let clock: ClientClock
 
@@ -40,11 +40,11 @@ struct PushState {
         /// nil before the first readings.
         var clock: ClientClock?
         var lastArrival: Int64
-        /// Messages that were given up: late ones are refused.
+        /// Lost messages. If one arrives late, it is refused.
         var givenUp: Deque<Range<Int>> = []
-        /// Streams that have samples of this session.
+        /// Streams with samples of this session.
         var known: Set<String> = []
-        /// Those that have none since a message was given up.
+        /// Streams of `known` that have no samples since a message was given up.
         var interrupted: Set<String> = []
 
         init(_ streams: SensorLoggerStreams, at now: Int64) {
@@ -53,7 +53,7 @@ struct PushState {
         }
     }
 
-    /// A stream whose client numbers nothing.
+    /// A stream whose client does not number samples.
     final class UnnumberedRun {
         var clock: DeviceClock?
         /// The time of the latest sample, on the device's clock.
@@ -66,23 +66,23 @@ struct PushState {
         let clock: UnnumberedSamples.Clock
     }
 
-    /// How the times of a device that numbers nothing lead to those of this machine.
+    /// The conversion of a device's unnumbered times to this machine's.
     struct DeviceClock: Equatable {
         let client: ClientClock
-        /// Which of all these clocks it is: one that is paired anew is another.
+        /// Identifies this conversion: a clock that is paired anew has another number.
         let number: Int
-        /// The number of the first one that has the same clock of the device.
+        /// The number of the first conversion of the same clock of the device.
         let device: Int
         /// The latest time that the device sent.
         var newest: Int64
-        /// How far it was ahead of this machine's at first, in nanoseconds.
+        /// How far that time was ahead of this machine's at first, in nanoseconds.
         let lead: Int64
 
         static func == (one: DeviceClock, other: DeviceClock) -> Bool { one.number == other.number }
     }
 
-    /// Sessions of Sensor Logger that are remembered, however long their phones are silent, because their numbers show what is missing
-    /// when they are back: those silent the longest go.
+    /// Remembered sessions of Sensor Logger. They outlast any silence of their phones, because their numbers show what is missing
+    /// afterwards. Above this number, those silent the longest are forgotten.
     static let maximumSessions = 4_096
     /// Streams that clients may make. One that has ended makes room.
     static let maximumStreams = 4_096
@@ -97,20 +97,20 @@ struct PushState {
     var datagrams = WaitingDatagrams()
     /// All pushed streams.
     var names: Set<StreamName> = []
-    /// Those whose clients are silent: one of them goes if there is no room.
+    /// Streams whose clients are silent: one of them is removed if there is no room.
     var ended: [StreamName] = []
-    /// Runs whose client has begun another: what is kept of them can be replayed.
+    /// Runs whose client has begun another. Their retained samples can be replayed.
     var former: [PublishedStream] = []
-    /// Epochs that were made beside the program's own.
+    /// The number of epochs made besides the program's own.
     var epochsMade = 0
-    /// Whether a stream has made room for another one.
+    /// Whether a stream was removed to make room.
     var hasRemoved = false
-    /// By device: the clock of its client's run.
+    /// By device: the clock of its client's epoch.
     var clocks: [String: (epoch: String, clock: ClientClock)] = [:]
-    /// When something that waits is given up, on the monotonic clock; `.max` while nothing waits.
+    /// When missing messages are given up, on the monotonic clock; `.max` while nothing waits.
     var deadline = Int64.max
 
-    /// What the recorder says of its sessions.
+    /// The recorder's reports about its sessions.
     var recordings = RecordingWatch()
 
     // Measures
@@ -119,12 +119,12 @@ struct PushState {
     var refused = 0
 }
 
-/// One sample, to see whether a message repeats another.
+/// One sample, to recognise a message that repeats another.
 struct PushedSample: Hashable {
     let time: Int64
     let values: ArraySlice<Double>
 
-    /// The first of some rows of numbers.
+    /// The first of some rows of numbers; nil if there is none.
     init?(first rows: PushedRows) {
         guard let time = rows.times.first else { return nil }
         self.time = time

@@ -1,13 +1,13 @@
 package import Messages
 package import SampleSources
 
-/// The samples that a client pushes: published as they come, with the times of the client's clock.
+/// The samples that a client pushes: published as they arrive, with the times of the client's clock.
 package final class PushedInput: Sampler {
-    /// How long a client may be silent before its stream has ended, in nanoseconds.
+    /// How long a client may be silent before its stream counts as ended, in nanoseconds.
     package static let longestSilence = 600 * Nanoseconds.perSecond
-    /// How long a client of which little is known may take until its next message.
+    /// How long the second message may take, while no pause between messages is known, in nanoseconds.
     private static let firstPatience = 15 * Nanoseconds.perSecond
-    /// The pause between messages weighs this much less with each further one.
+    /// The weight of the longest pause shrinks by this factor with each message.
     private static let forgetting = 0.9
 
     package let fields: [String]
@@ -15,15 +15,15 @@ package final class PushedInput: Sampler {
     package let unit: String?
     package let description: String
     package private(set) var state = SamplerState.running
-    /// The rate that the client says.
+    /// The rate given by the client, in Hz.
     private let nominalRate: Double?
     private var first: Int64?
     private var last: Int64?
     private var count = 0
     private(set) var lastArrival: Int64
-    /// About the longest pause between messages lately, in nanoseconds.
+    /// About the longest recent pause between messages, in nanoseconds.
     private var pause: Double?
-    /// The latest sample's time on the client's clock, and the uptime that it was given.
+    /// The latest sample's time on the client's clock, and the uptime assigned to it.
     private var placed: (time: Int64, uptime: Int64)?
 
     init(
@@ -41,12 +41,12 @@ package final class PushedInput: Sampler {
     package var truth: SignalTruth? { nil }
     package var nextDeadline: Int64? { nil }
 
-    /// As the client says, or as measured so far, to a tenth.
+    /// The client's nominal rate or the measured one, to a tenth of a hertz.
     package var rate: Double? {
         nominalRate ?? interval.map { (Double(Nanoseconds.perSecond) / $0 * 10).rounded() / 10 }
     }
 
-    /// Nanoseconds between samples so far, if that is known.
+    /// The mean interval between samples in nanoseconds; nil while it is not known.
     var interval: Double? {
         guard let first, let last, count > 1, last > first else { return nil }
         return Double(last - first) / Double(count - 1)
@@ -55,13 +55,13 @@ package final class PushedInput: Sampler {
     /// The time of the latest sample, on the client's clock.
     var lastTime: Int64? { last }
 
-    /// Whether it has been silent for so long that it counts as ended.
+    /// Whether the client has been silent so long that the stream counts as ended.
     func isOver(at now: Int64) -> Bool { now - lastArrival > Self.longestSilence }
 
-    /// The uptimes of samples that are published now, which increase with the client's times.
+    /// The uptimes of samples that are published now. They increase with the client's times.
     ///
-    /// Samples that were taken while this machine slept would all have the same uptime: they are placed one step apart.
-    /// - Parameter uptime: what the client's clock makes of a time.
+    /// Samples taken while this machine slept would all have the same uptime: they are placed one step apart.
+    /// - Parameter uptime: converts a time of the client's clock to an uptime.
     func place(_ times: ArraySlice<Int64>, _ uptime: (Int64) -> Int64) -> [Int64] {
         times.map { time in
             var own = uptime(time)
@@ -84,12 +84,12 @@ package final class PushedInput: Sampler {
         count += times.count
     }
 
-    /// Begins to measure anew: the client's clock may be another one.
+    /// Restarts the measurement: the client's clock may be another one.
     func forgetTimes() { (first, last, placed, count) = (nil, nil, nil, 0) }
 
     func end() { if state == .running { state = .ended } }
 
-    /// A client that sends a batch each ten seconds has not fallen silent in between: a sample waits for its batch to fill.
+    /// A client that sends a batch every ten seconds is not silent in between: its samples wait for their batch to fill.
     package func lastSample(at now: Int64) -> Int64? {
         let patience = max(2.5 * (pause ?? 0), Double(pause == nil ? Self.firstPatience : 0))
         return Double(now - lastArrival) < patience ? now : lastArrival

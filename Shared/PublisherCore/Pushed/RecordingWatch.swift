@@ -2,10 +2,10 @@ import Messages
 import SampleSources
 import ServiceKit
 
-/// What a recorder says of its sessions, for people whose devices push: which run, and why the last one failed.
+/// A recorder's sessions, for people whose devices push: which sessions run, and why the last one failed.
 struct RecordingWatch {
     private var sessions = RunningSessions(life: 10 * Nanoseconds.perSecond)
-    /// Why a session could not be stored since which no other began; nil if none failed.
+    /// Why a session could not be stored; nil if none failed since the last one began.
     private(set) var failure: String?
 
     mutating func note(_ event: RecordingEvent, at now: Int64) {

@@ -1,8 +1,8 @@
-/// Messages of datagrams that are not dealt with yet, and what became of others.
+/// Datagrams' messages that are not answered yet, and counts of lost and refused ones.
 struct WaitingDatagrams {
-    /// Which addresses speak for which devices.
+    /// Which address sends for which devices.
     var sources = DatagramSources()
-    /// Datagrams that the system threw away.
+    /// Datagrams dropped by the kernel.
     var dropped = 0
     var reportedDropped = 0
     private(set) var waitingBytes = 0
@@ -15,8 +15,8 @@ struct WaitingDatagrams {
         waitingBytes += bytes
     }
 
-    /// Notes what a message would be answered.
-    /// - Returns: whether it was one of a datagram, so that nobody waits for the answer.
+    /// Records the outcome of a message.
+    /// - Returns: whether it came in a datagram, so that no sender waits for the answer.
     mutating func settle(_ request: Int, _ answer: PushAnswer) -> Bool {
         guard let (source, bytes) = waiting.removeValue(forKey: request) else { return false }
         waitingBytes -= bytes
@@ -29,6 +29,6 @@ struct WaitingDatagrams {
         problem = ((problem?.count ?? 0) + count, "from \(source): \(sentence)")
     }
 
-    /// How many messages were not taken since the last time, and why the last one was not; nil if all were.
+    /// The number of messages not taken since the last call, and the reason for the last one; nil if there were none.
     mutating func takeProblem() -> (count: Int, sentence: String)? { problem.take() }
 }

@@ -1,7 +1,7 @@
 package import Messages
 
 extension Publication.Replay {
-    /// The reply, when it is complete. It takes milliseconds to make: not to be done on the core's thread.
+    /// Encodes the reply of a complete replay. This takes milliseconds, so don't call it on the core's thread.
     package func reply() throws(RequestError) -> (SamplesReplay.Reply, [[UInt8]]) {
         let (reply, frames) = try SamplesReplay.joined(
             found.map { answer in answer.map(\.reply) }, to: hasRanges ? ranges : nil)
@@ -10,7 +10,7 @@ extension Publication.Replay {
 }
 
 extension Publication.Retained {
-    /// What a reply says of one stream's samples, and the frames that hold them.
+    /// The reply for one range, and the frames with its samples.
     fileprivate var reply: (reply: SamplesReplay.Reply, frames: [[UInt8]]) {
         let reply = SamplesReplay.Reply(
             from: Int(answer.from), count: answer.count, first: Int(answer.first), last: Int(answer.last))
@@ -21,7 +21,7 @@ extension Publication.Retained {
 extension ReplayAnswer {
     /// The batches as further frames of a reply: each one's body, followed by its matrix if it is packed.
     ///
-    /// The same as they were published but for the clock, which is read for the reply, and the cuts between batches.
+    /// They equal the published ones except for the clock, which is read for the reply, and the boundaries between batches.
     fileprivate func frames(_ encoder: SampleBatchEncoder, clock: (Slice) -> ClockReading) -> [[UInt8]] {
         var frames: [[UInt8]] = []
         var buffer = ByteBuffer(capacity: 1 << 12)

@@ -2,40 +2,40 @@ import DequeModule
 import Messages
 import SampleSources
 
-/// Keeps the latest batches of all streams, so that a listener that missed some can ask for them again.
+/// Keeps the latest batches of all streams, so that a subscriber can request a replay of those it missed.
 ///
-/// Bounded twice, by age and by bytes, over all streams together; the oldest batch goes first, whichever stream it is of.
-/// Small batches of a stream that follow each other share memory: one of their own costs up to nine times what is in them.
-/// A batch costs the memory of its rows plus `entry` or `overhead`: by what is in it, and not by the room that an allocator gave
-/// it, so that the same batches are kept everywhere. Pure: callers pass the time, in nanoseconds of a monotonic clock.
+/// The buffer is bounded by age and by bytes, over all streams together. The oldest batch is dropped first, whichever stream it
+/// is of. Consecutive small batches of a stream share memory: one with memory of its own costs up to nine times its contents. A
+/// batch costs the memory of its rows plus `entry` or `overhead`. The cost counts the contents, not the room that an allocator
+/// gave, so that the same batches are kept everywhere. Pure: callers pass the time, in nanoseconds of a monotonic clock.
 package struct RetentionBuffer {
-    /// What a batch costs beside its rows, in bytes, if it shares memory with others: its entry in a queue that has room to grow.
+    /// The cost of a batch besides its rows, in bytes, if it shares memory: its entry in a queue that has room to grow.
     package static let entry = 32
-    /// What one costs that has memory of its own, or the first of those that share some: another entry, and headers of arrays. Also
-    /// what a batch is taken to cost in an answer, beside its rows.
+    /// The cost of a batch with memory of its own, or of the first of those that share some: another entry, and array headers.
+    /// Also the assumed cost of a batch in an answer, besides its rows.
     package static let overhead = 256
-    /// How many numbers small batches fill together before others go elsewhere: 2 KiB. What dropped batches still take is at most
-    /// this for each stream, and is not counted.
+    /// How many numbers small batches fill together before a new chunk is begun: 2 KiB. Dropped batches still take up to this
+    /// much for each stream, which is not counted.
     private static let chunkLength = 256
 
-    /// How old a batch may get, in nanoseconds.
+    /// The maximum age of a batch, in nanoseconds.
     package let maximumAge: Int64
-    /// How much memory all batches may take.
+    /// The maximum memory of all batches, in bytes.
     package let maximumBytes: Int
-    /// How much memory they take now.
+    /// The memory of all batches, in bytes.
     package private(set) var bytes = 0
 
-    /// Samples of one stream that follow each other: one large batch, or several small ones.
+    /// Consecutive samples of one stream: one large batch, or several small ones.
     private struct Chunk {
-        /// The sequence number of the first sample, also of one that was dropped.
+        /// The sequence number of the first sample, dropped or not.
         let firstSequence: Int64
         /// The numbers in a row, the uptime included.
         let columns: Int
-        /// How far the clocks were apart at these samples: an answer has one reading of the clocks for all of them.
+        /// How far the clocks were apart at these samples, in nanoseconds: an answer has one clock reading for all of them.
         let clockDifference: Int64
         var rows: [Double]
         let records: RecordValues?
-        /// How many of the samples were dropped.
+        /// The number of samples that were dropped.
         var dropped = 0
 
         init(_ batch: RowBatch, clockDifference: Int64) {
@@ -55,7 +55,7 @@ package struct RetentionBuffer {
             firstSequence + Int64(dropped)..<firstSequence + Int64(rows.count / columns)
         }
 
-        /// Takes another batch, unless it does not belong here.
+        /// Appends another batch and returns true, or returns false if it must have another chunk.
         mutating func take(_ batch: RowBatch, clockDifference: Int64) -> Bool {
             guard records == nil, batch.records == nil, columns == batch.columns,
                 clockDifference == self.clockDifference,
@@ -65,12 +65,12 @@ package struct RetentionBuffer {
             return true
         }
 
-        /// What some of the rows take in an answer.
+        /// The bytes of some of the rows in an answer.
         func byteCount(of rows: Range<Int>) -> Int {
             rows.count * columns * MemoryLayout<Double>.stride + (records?.byteCount(of: rows) ?? 0)
         }
 
-        /// How many of some rows, from the first on, so many bytes have room for.
+        /// How many of these rows, from the first on, fit into `bytes`.
         func rows(of rows: Range<Int>, in bytes: Int) -> Int {
             guard records != nil else { return max(0, bytes) / byteCount(of: 0..<1) }
             return rows.prefix { byteCount(of: rows.lowerBound..<$0 + 1) <= bytes }.count
@@ -83,12 +83,12 @@ package struct RetentionBuffer {
     }
 
     private var streams: [Stream] = []
-    /// For each batch that is kept, oldest first, the stream that it is of, its samples, and since when it is kept.
+    /// For each kept batch, oldest first: its stream, its number of samples, and when it was inserted.
     private var order = Deque<(position: Int32, count: Int32, insertedAt: Int64)>()
 
     /// - Parameters:
-    ///   - maximumAge: Nanoseconds; 10 minutes unless said otherwise.
-    ///   - maximumBytes: 256 MB unless said otherwise.
+    ///   - maximumAge: in nanoseconds; 10 minutes by default.
+    ///   - maximumBytes: 256 MB by default.
     package init(maximumAge: Int64 = 600 * Nanoseconds.perSecond, maximumBytes: Int = 256_000_000) {
         self.maximumAge = maximumAge
         self.maximumBytes = maximumBytes
@@ -97,11 +97,11 @@ package struct RetentionBuffer {
     /// The number of batches that are kept.
     package var batchCount: Int { order.count }
 
-    /// Keeps a batch, and drops what is too old or too much. One that alone is too large is not kept.
+    /// Keeps a batch, and drops batches beyond the limits. A batch that exceeds the limit by itself is not kept.
     ///
     /// The batches of a stream must come in the order of their sequence.
     /// - Parameters:
-    ///   - position: the stream's place in the list of all streams.
+    ///   - position: the stream's place in this buffer.
     ///   - clockDifference: how far the clock that continues while the machine sleeps was ahead, in nanoseconds.
     package mutating func insert(
         _ batch: RowBatch, of position: Int, at now: Int64, clockDifference: Int64 = 0
@@ -122,20 +122,20 @@ package struct RetentionBuffer {
         expire(at: now)
     }
 
-    /// Whether nothing of a stream is kept.
+    /// Whether no batch of a stream is kept.
     func isEmpty(at position: Int) -> Bool { position >= streams.count || streams[position].chunks.isEmpty }
 
-    /// Has a position of which nothing is kept begin with another stream.
+    /// Prepares an empty position for another stream.
     mutating func begin(at position: Int) {
         if position < streams.count { streams[position].nextSequence = 0 }
     }
 
-    /// Drops what is older than `maximumAge`: also to be called now and then while nothing comes in.
+    /// Drops batches older than `maximumAge`. Call it now and then while no batches come in.
     package mutating func expire(at now: Int64) {
         while let oldest = order.first, now - oldest.insertedAt > maximumAge { dropOldest() }
     }
 
-    /// For how many seconds a batch is kept, judged by how fast batches came so far; nil before there is a second of them.
+    /// For how many seconds a batch is kept, judged by the rate of batches so far; nil before there is a second of them.
     ///
     /// Whole seconds, rounded down, so that descriptions change rarely.
     package func span(at now: Int64) -> Double? {
@@ -144,11 +144,11 @@ package struct RetentionBuffer {
         return min(Nanoseconds.seconds(maximumAge), untilFull).rounded(.down)
     }
 
-    /// What there is of samples `from` ..< `from` + `count` of a stream.
+    /// The kept samples of `from` ..< `from` + `count` of a stream.
     ///
-    /// The answer is one range without holes. It begins at `from`, or later if the first ones are no longer kept, and ends
-    /// early at a hole or when `maximumBytes` are reached; it has at least one sample if any of those asked for is kept.
-    /// A client that gets less than it asked for asks again for the rest.
+    /// The answer is one range without holes. It begins at `from`, or later if the first ones are no longer kept. It ends early
+    /// at a hole or when `maximumBytes` are reached, and has at least one sample if any requested one is kept. A client that gets
+    /// fewer samples than it requested sends another request for the rest.
     package func batches(of position: Int, from: Int64, count: Int, maximumBytes: Int) -> ReplayAnswer {
         guard position < streams.count else {
             return ReplayAnswer(from: from, count: 0, first: 0, last: -1, slices: [])
@@ -193,7 +193,7 @@ package struct RetentionBuffer {
         bytes -= Self.overhead - Self.entry
     }
 
-    /// What a batch costs in a chunk that there is. Records have one of their own.
+    /// The cost of a batch in an existing chunk. A batch of records has a chunk of its own.
     private static func cost(of count: Int, columns: Int, records: RecordValues?) -> Int {
         count * columns * MemoryLayout<Double>.stride + (records?.memory ?? 0) + entry
     }

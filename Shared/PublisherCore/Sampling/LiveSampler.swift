@@ -1,12 +1,12 @@
 import Messages
 package import SampleSources
 
-/// Puts samples that come when they come (from a program on standard input) into batches.
+/// Puts samples that arrive at their own pace, as from a program on standard input, into batches.
 ///
-/// Knows no clock: every call is told the time, in nanoseconds of a monotonic clock. If samples have times of their own, the
-/// first one after a start is taken to have been made when it arrived, and the others at their distance from it:
-/// jitter on the way does not reach the data. The same is done again where times show another clock: they go back, or go on as
-/// far as this machine slept, which its monotonic clock does not. Otherwise a sample's time is that of its arrival.
+/// Reads no clock: every call has the time, in nanoseconds of a monotonic clock. If samples have times of their own, the first
+/// one after a start is assumed to be taken at its arrival, and the others at their distance from it: jitter of the transport
+/// does not reach the data. Times are paired again if they show another clock: they jump back, or ahead by as much as this
+/// machine slept, when its monotonic clock stood still. A sample without a time of its own has the time of its arrival.
 package struct LiveSampler {
     /// How far times may go back on the same clock, in nanoseconds.
     private static let furthestBack = Nanoseconds.perSecond
@@ -20,18 +20,18 @@ package struct LiveSampler {
     /// How long a sample may wait for its batch to fill, in nanoseconds.
     package let maximumDelay: Int64
 
-    /// What is added to the samples' own times; nil before the first one.
+    /// Nanoseconds to add to the samples' own times; nil before the first one.
     private var offset: Int64?
-    /// The latest of the samples' own times on the clock that was paired here; nil before the first one, and if `start` said how.
+    /// The latest of the samples' own times since they were paired here; nil before that, or if the offset was given to `start`.
     private var newest: Int64?
-    /// How long this machine slept since times last went on as far, in nanoseconds.
+    /// How long this machine slept since the times were last paired, in nanoseconds.
     private var slept: Int64 = 0
     private var rows: [Double] = []
     /// The values of the rows, if they are records.
     private var records: RecordValues?
     private var count = 0
     private var firstArrival: Int64 = 0
-    /// When the latest sample came; nil before the first one.
+    /// When the latest sample arrived; nil before the first one.
     package private(set) var lastArrival: Int64?
 
     /// - Throws: `invalidParameter` for a batch that is not 1 … `StreamConfiguration.maximumBatch`.
@@ -42,7 +42,7 @@ package struct LiveSampler {
 
     /// Begins to take samples.
     ///
-    /// - Parameter offset: what is added to the samples' own times; nil for what makes the first one's that of its arrival.
+    /// - Parameter offset: nanoseconds to add to the samples' own times; nil to pair the first one's time with its arrival.
     /// - Throws: `alreadyRunning`.
     package mutating func start(offset: Int64? = nil) throws(PublisherError) {
         guard state != .running else {
@@ -52,11 +52,11 @@ package struct LiveSampler {
         (self.offset, newest, slept) = (offset, nil, 0)
     }
 
-    /// Takes one sample, and gives the batch that it completes. One that comes while the stream is not running is left out.
+    /// Takes one sample, and returns the batch that it completes. While the stream is not running, samples are left out.
     ///
     /// - Parameters:
-    ///   - record: The values of a record, which are no numbers.
-    ///   - time: The sample's own time in nanoseconds, if it has one.
+    ///   - record: the values of a record that are not all numbers.
+    ///   - time: the sample's own time in nanoseconds, if it has one.
     package mutating func take(
         _ values: some Collection<Double>, record: [UInt8]? = nil, time: Int64?, at now: Int64
     ) -> RowBatch? {
@@ -88,10 +88,10 @@ package struct LiveSampler {
         (offset, newest, slept) = (now - time, time, 0)
     }
 
-    /// Notes that this machine slept, for so many nanoseconds.
+    /// Notes that this machine slept for `slept` nanoseconds.
     mutating func noteSleep(_ slept: Int64) { self.slept = self.slept.addingClamped(slept) }
 
-    /// Continues after what measures has restarted, maybe with another clock: the next sample's time is paired anew. Call `flush` before.
+    /// Continues after the device restarted, maybe with another clock: the next sample's time is paired anew. Call `flush` first.
     /// - Parameters:
     ///   - count: how many samples were lost meanwhile.
     ///   - offset: as for `start`.
@@ -100,23 +100,23 @@ package struct LiveSampler {
         (self.offset, newest) = (offset, nil)
     }
 
-    /// When the batch under way is to be given out although it is not full; nil if it is empty.
+    /// When the batch under way is to be published although it is not full; nil if it is empty.
     package var nextDeadline: Int64? {
         count > 0 ? firstArrival + maximumDelay : nil
     }
 
-    /// Gives out the batch under way if its time has come.
+    /// Returns the batch under way if its deadline has come.
     package mutating func advance(to now: Int64) -> RowBatch? {
         guard let deadline = nextDeadline, deadline <= now else { return nil }
         return flush(at: now)
     }
 
-    /// Says that the input ended, and gives what was left.
+    /// Ends sampling at the end of the input, and returns the remaining samples.
     package mutating func end(at now: Int64) -> RowBatch? {
         finish(as: .ended, at: now)
     }
 
-    /// Ends sampling, and gives what was left.
+    /// Stops sampling, and returns the remaining samples.
     package mutating func stop(at now: Int64) -> RowBatch? {
         finish(as: .stopped, at: now)
     }
@@ -127,7 +127,7 @@ package struct LiveSampler {
         return flush(at: now)
     }
 
-    /// Gives out what waits, without waiting for more.
+    /// Returns the samples that wait for their batch to fill.
     package mutating func flush(at now: Int64) -> RowBatch? {
         guard count > 0 else { return nil }
         defer {

@@ -1,14 +1,14 @@
 package import Messages
 
-/// Samples of one stream that follow each other, ready to be published.
+/// Consecutive samples of one stream, ready to be published.
 package struct RowBatch: Hashable, Sendable {
-    /// The sequence number of the first sample: how many the stream had published before.
+    /// The sequence number of the first sample.
     package let firstSequence: Int64
     /// The number of samples, at least 1.
     package let count: Int
     /// The rows one after the other, each the uptime in seconds and the values of the fields.
     package let rows: [Double]
-    /// In a stream of records the values of each; a row has the uptime alone then.
+    /// The values of each sample, in a stream of records; `rows` then has the uptimes alone.
     package let records: RecordValues?
     /// How late the batch was: nanoseconds from the time at which its last sample was due until it was taken.
     package let lateness: Int64
@@ -25,6 +25,6 @@ package struct RowBatch: Hashable, Sendable {
         self.lateness = lateness
     }
 
-    /// The number of numbers in a row, the uptime included.
+    /// The numbers in a row, the uptime included.
     package var columns: Int { rows.count / count }
 }

@@ -1,17 +1,17 @@
 package import Messages
 package import SampleSources
 
-/// What is published of a stream, wherever its samples come from: `StreamSampler` gives out a source's samples at their
-/// times, `LiveInput` those of a program as it sends them.
+/// The samples of a stream, for any kind of source: `StreamSampler` releases a source's samples at their times, `LiveInput` those
+/// of a program as they arrive.
 ///
-/// Knows no clock: every call is told the time, in nanoseconds of a monotonic clock.
+/// Reads no clock: every call has the time, in nanoseconds of a monotonic clock.
 package protocol Sampler: AnyObject {
     var state: SamplerState { get }
     /// Why the source failed, if it did.
     var failure: PublisherError? { get }
-    /// What a row holds, "uptime" first; empty while that is not known.
+    /// The names of the values in a row, "uptime" first; empty while they are not known.
     var fields: [String] { get }
-    /// What the values of a row are, in a stream of records; nil if all are numbers.
+    /// The types of the values in a row, in a stream of records; nil if all are numbers.
     var types: [FieldType]? { get }
     /// The unit of the values; nil if it is unknown.
     var unit: String? { get }
@@ -19,29 +19,29 @@ package protocol Sampler: AnyObject {
     var rate: Double? { get }
     /// What the source is, for people.
     var description: String { get }
-    /// How far the clock of the device is ahead; nil if its times are of this machine's.
+    /// How far the device's clock is ahead; nil if its times are on this machine's clock.
     var remoteClock: RemoteClock? { get }
-    /// What is true of the samples that were given out so far; nil if it is unknown.
+    /// The known truth about the samples released so far, such as their steps; nil if it is unknown.
     var truth: SignalTruth? { get }
-    /// When `advance` has something to do, which may have passed; nil if it has nothing.
+    /// When to call `advance` next, which may have passed; nil if there is no such time.
     var nextDeadline: Int64? { get }
-    /// How many rows of the source are needed now: `take` them before anything else can come.
+    /// How many rows of the source are needed now: `take` them before anything else.
     var rowsWanted: Int { get }
-    /// Whether the source must go back to its first sample before a start.
+    /// Whether the source must be rewound to its first sample before a start.
     var needsRewind: Bool { get }
 
-    /// When the latest sample up to `now` was taken, also one that waits for its batch to fill; nil before the first.
+    /// When the latest sample up to `now` was taken, including those that wait for their batch to fill; nil before the first.
     func lastSample(at now: Int64) -> Int64?
 
-    /// Begins, with the source's first sample if it can begin anew.
+    /// Begins sampling, with the source's first sample if it can be rewound.
     func start(at now: Int64) throws(PublisherError)
-    /// Takes rows that were wanted. Takes their values out of `rows` rather than copy them.
+    /// Takes the rows that were wanted. Moves the values out of `rows` to avoid a copy.
     func take(_ rows: inout SourceRows)
-    /// Takes the batch that is complete at `now`, or has waited long enough.
+    /// Returns the batch that is complete at `now` or has waited long enough.
     func advance(to now: Int64) -> RowBatch?
-    /// Takes the samples that wait for their batch to fill, as far as they are due. Call `advance` first.
+    /// Returns the samples that are due and wait for their batch to fill. Call `advance` first.
     func flush(at now: Int64) -> RowBatch?
-    /// Gives what `flush(at:)` gives, and nothing after that.
+    /// Stops sampling, and returns what `flush(at:)` would.
     func stop(at now: Int64) -> RowBatch?
 }
 

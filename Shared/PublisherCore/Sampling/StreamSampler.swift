@@ -3,22 +3,22 @@ package import SampleSources
 
 /// Decides when each sample of a source is due, and puts due samples into batches.
 ///
-/// Knows no clock: every call is told the time, in nanoseconds of a monotonic clock, and `nextDeadline` says when to call
-/// next. A sample is due at start + its own time / speed, whatever happened before: nothing drifts. What is late is taken
-/// at once, in order, and nothing is left out; a sample whose time is before its predecessor's is due at once.
+/// Reads no clock: every call has the time, in nanoseconds of a monotonic clock, and `nextDeadline` is the time of the next call.
+/// A sample is due at start + its own time / speed, regardless of earlier delays: nothing drifts. Late samples are taken at once,
+/// in order, and none are left out. A sample whose time is before its predecessor's is due at once.
 ///
-/// Rows carry start + the sample's own time as uptime, at any speed. After a stop nothing more comes; a new start begins
-/// with the source's first sample and continues the sequence.
+/// The uptime of a row is start + the sample's own time, at any speed. No samples come after a stop. A new start begins with the
+/// source's first sample and continues the sequence.
 ///
-/// The samples of one batch are read from the source ahead of their time, so that its completion is known beforehand; what is
-/// not due yet when the stream is stopped was not sampled, and is forgotten.
+/// The samples of one batch are read ahead of their time, so that its completion time is known. Those not due when the stream is
+/// stopped count as not sampled, and are discarded.
 package final class StreamSampler: Sampler {
     package private(set) var state = SamplerState.idle
     package private(set) var failure: PublisherError?
     /// The sequence number of the next sample: how many were published since the sampler was made.
     package private(set) var nextSequence: Int64 = 0
 
-    /// What a row holds: the uptime and the source's fields.
+    /// The uptime and the source's fields.
     package let fields: [String]
     package let types: [FieldType]?
     package let unit: String?
@@ -26,29 +26,29 @@ package final class StreamSampler: Sampler {
     package let description: String
     /// Samples in a full batch.
     package let batch: Int
-    /// How many times faster than in the source's own time it runs.
+    /// How many times faster than the source's own time the stream runs.
     package let speed: Double
     private let walk: WalkSignal?
-    /// How many numbers a row has: of a record only the uptime.
+    /// How many numbers a row has: for a record, only the uptime.
     private let columns: Int
 
     private var start: Int64 = 0
-    /// What comes after the rows that were read ahead: a failure counts once those are due.
+    /// How the source continues after the rows that were read ahead: a failure counts once those are due.
     private var end = SourceRows.End.more
-    /// When the last sample was due that was given out.
+    /// When the last released sample was due.
     private var lastDue: Int64?
-    /// The source's time of the last sample that was given out since the start.
+    /// The source's time of the last sample released since the start.
     private var latest: Int64 = 0
     /// The steps of a walk that were made before the start.
     private var earlierSteps = 0
 
-    // The batch under way: rows read ahead, when each is due, and how many of them `flush` gave out already.
+    // The batch under way: rows read ahead, when each is due, and how many of them `flush` released already.
     private var rows: [Double] = []
     private var records = RecordValues()
     private var dues: [Int64] = []
     private var given = 0
 
-    /// A sampler of a source, of which only the description is read.
+    /// A sampler of a source; only the source's description is read.
     /// - Throws: `invalidParameter` for a batch that is not 1 … `StreamConfiguration.maximumBatch` or a speed that is not
     ///   above 0.
     package init(of source: any SampleSource, batch: Int = 1, speed: Double = 1) throws(PublisherError) {
@@ -97,7 +97,7 @@ package final class StreamSampler: Sampler {
     /// for rows.
     package var nextDeadline: Int64? {
         guard state == .running else { return nil }
-        // A source that ended leaves an empty batch: that the stream has ended is to be noticed at once.
+        // A source that ended leaves an empty batch: the stream must notice its end at once.
         return dues.last ?? (end == .more ? nil : start)
     }
 
@@ -118,7 +118,7 @@ package final class StreamSampler: Sampler {
         }
     }
 
-    /// Takes the batch that is complete at `now`; after the source's last sample also a partial one.
+    /// Returns the batch that is complete at `now`; after the source's last sample also a partial one.
     package func advance(to now: Int64) -> RowBatch? {
         guard state == .running, dues.last ?? now <= now else { return nil }
         let finished = give(dues.count, at: now)
@@ -146,7 +146,7 @@ package final class StreamSampler: Sampler {
         return last
     }
 
-    /// Gives the samples of the batch under way up to `end` that were not given yet.
+    /// Returns the samples of the batch under way up to `end` that were not released yet.
     private func give(_ end: Int, at now: Int64) -> RowBatch? {
         guard end > given else { return nil }
         let isWhole = given == 0 && end == dues.count
@@ -163,7 +163,7 @@ package final class StreamSampler: Sampler {
     }
 
     private func forgetBatch() {
-        // The rows went out with the batch: a new array, not a copy of the old one's storage.
+        // The rows left with the batch: a new array, not a copy of the old one's storage.
         rows = []
         if types != nil { records = RecordValues() }
         dues.removeAll(keepingCapacity: true)

@@ -1,9 +1,9 @@
 import HeapModule
 
-/// When each stream has something to do next: one queue and so one wait for all streams, however many they are.
+/// When each stream is due next: one queue, and so one wait, for all streams.
 ///
-/// A heap, because a stream's next time is put back as often as it was taken. Nothing is searched for: an entry that
-/// became obsolete stays until its time, and whoever takes it recognises it then.
+/// A heap, because a stream is inserted again each time it is taken. There is no search: an obsolete entry stays until its
+/// deadline, and the caller that takes it recognises it then.
 package struct StreamSchedule {
     /// A stream's next time. Earlier ones come first.
     package struct Entry: Hashable, Comparable, Sendable {

@@ -1,23 +1,23 @@
 package import Messages
 package import SampleSources
 
-/// What a device samples that gives each sample a time, but no number: Linux IIO, or an outlet of LSL.
+/// The samples of a device that gives each one a time, but no number: Linux IIO, or an outlet of LSL.
 ///
-/// Nothing proves then that a sample is missing. A loss is inferred: from a pause in the times that is too long for the rate, and
-/// wherever the device was away. Its length is estimated, and the gap says so (`Gap.Reason.estimated`).
+/// Nothing proves that a sample is missing. A loss is inferred from a pause in the times that is too long for the rate, and
+/// whenever the device was disconnected. Its length is estimated, and the gap is marked so (`Gap.Reason.estimated`).
 package final class TimedInput: Sampler {
-    /// What a device is, as far as only the device itself knows it.
+    /// The properties of a device that only the device itself knows.
     package struct Format: Hashable, Sendable {
         /// The names of the values, without "uptime".
         package var fields: [String]
-        /// What the values are, in a stream of records; nil if all are numbers.
+        /// The types of the values, in a stream of records; nil if all are numbers.
         package var types: [FieldType]?
         package var unit: String?
-        /// The nominal rate in Hz; nil if it has none: then no pause is too long.
+        /// The nominal rate in Hz; nil if there is none: then no pause counts as a loss.
         package var rate: Double?
-        /// What it is, for people.
+        /// A description for people.
         package var description: String
-        /// Samples that were taken earlier, in nanoseconds of the clock of uptimes, are left out: they waited in a buffer.
+        /// Samples taken before this uptime, in nanoseconds, are left out: they waited in a buffer.
         package var earliest = Int64.min
 
         package init(fields: [String], types: [FieldType]? = nil, unit: String?, rate: Double?, description: String) {
@@ -29,14 +29,14 @@ package final class TimedInput: Sampler {
         }
     }
 
-    /// What comes of samples, in order.
+    /// The results of taking samples, in order.
     package enum Piece: Hashable, Sendable {
         case batch(RowBatch)
-        /// So many samples were lost, by the times.
+        /// The estimated number of samples lost, by the times.
         case lost(Int)
     }
 
-    /// A pause that is this many times as long as the interval between samples has room for another one.
+    /// A pause longer than this many sample intervals counts as a loss.
     private static let longestInterval = 1.5
 
     package private(set) var fields: [String] = []
@@ -49,18 +49,18 @@ package final class TimedInput: Sampler {
     package var remoteClock: RemoteClock?
 
     private let givenUnit: String?
-    /// The shortest pause that is taken for a loss, in nanoseconds, whatever the rate.
+    /// The shortest pause that counts as a loss, in nanoseconds, regardless of the rate.
     private let tolerance: Int64
     private let batch: @Sendable (_ rate: Double?) -> Int
     private var format: Format?
     private var sampler: LiveSampler
     private var lastTime: Int64?
-    /// Whether the device is away, or nothing came since it is back.
+    /// Whether the device is disconnected, or has sent nothing since it was reconnected.
     private var isInterrupted = false
 
     /// - Parameters:
-    ///   - tolerance: how late a sample's time may be, in nanoseconds, although nothing is lost.
-    ///   - batch: how many samples a batch has at a rate.
+    ///   - tolerance: how late a sample's time may be without a loss, in nanoseconds.
+    ///   - batch: the number of samples in a batch at a rate.
     package init(
         unit: String? = nil, tolerance: Int64 = 0, batch: @escaping @Sendable (_ rate: Double?) -> Int
     ) throws(PublisherError) {
@@ -81,15 +81,15 @@ package final class TimedInput: Sampler {
         lastTime = nil
     }
 
-    /// Notes what the device is: when it is found, and again when it is back.
-    /// - Throws: `invalidInput` if it has other values than before, which a stream can't change.
+    /// Notes the device's properties, when it is found and each time it is reconnected.
+    /// - Throws: `invalidInput` if it has no values, or other ones than before, which a stream cannot change.
     package func connect(_ format: Format) throws(PublisherError) {
         guard !format.fields.isEmpty else { throw PublisherError(.invalidInput, "the device has no values") }
         let (fields, types) = ([FieldOrder.reserved] + format.fields, format.types.map { [.number] + $0 })
         guard self.fields.isEmpty || self.fields == fields && self.types == types else {
             throw PublisherError(
                 .invalidInput,
-                "the device has other values than before (\(format.fields.prefix(16).joined(separator: ", "))): restart the program"
+                "the device's values have changed (\(format.fields.prefix(16).joined(separator: ", "))): restart the program"
             )
         }
         self.fields = fields
@@ -99,17 +99,17 @@ package final class TimedInput: Sampler {
         failure = nil
     }
 
-    /// Says that nothing comes from the device at present, and gives what is left.
+    /// Notes that no samples come from the device at present, and returns the waiting ones.
     package func interrupt(_ error: PublisherError, at now: Int64) -> RowBatch? {
         isInterrupted = isInterrupted || sampler.lastArrival != nil
         if state == .running { failure = error }
         return sampler.flush(at: now)
     }
 
-    /// Takes samples, and gives the batches that they complete and the losses between them.
+    /// Takes samples, and returns the batches that they complete and the losses between them.
     /// - Parameters:
     ///   - rows: with the format's fields.
-    ///   - offset: what is added to their times to get nanoseconds of the clock of uptimes.
+    ///   - offset: nanoseconds to add to their times to get uptimes.
     package func take(_ rows: PushedRows, offset: Int64, at now: Int64) -> [Piece] {
         guard state == .running else { return [] }
         var pieces: [Piece] = []
@@ -131,7 +131,7 @@ package final class TimedInput: Sampler {
         return pieces
     }
 
-    /// About how many samples are missing before the next one; nil if nothing says that one is.
+    /// The estimated number of samples missing before the next one; nil if there is no sign of a loss.
     private func lost(before time: Int64) -> Int? {
         guard let lastTime else { return nil }
         let pause = Double(time - lastTime)

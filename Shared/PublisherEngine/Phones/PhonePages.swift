@@ -1,7 +1,7 @@
 import CPhonePages
 import WebServer
 
-/// The files of the page for phones, as they were when the program was built.
+/// The files of the page for phones, embedded in the program.
 enum PhonePages {
     private static let responses: [String: WebResponse] = Dictionary(
         PageFile.embedded(holdfast_phone_pages()).compactMap { file in file.response.map { (path(of: file.name), $0) } }
@@ -15,9 +15,9 @@ enum PhonePages {
         }
     }
 
-    /// They say nothing of this machine: everybody may get them.
+    /// Anyone may request these paths: the pages reveal nothing about this machine.
     static var paths: Set<String> { Set(responses.keys) }
 
-    /// What a path answers; nil for nothing.
+    /// The response for a path; nil if there is none.
     static func response(_ path: String) -> WebResponse? { responses[path] }
 }

@@ -1,12 +1,12 @@
 import SampleSources
 
-/// The experiment that makes a phone with phyphox send its sensors here: a `.phyphox` file.
+/// The experiment that makes a phone with phyphox send its sensors to this program: a `.phyphox` file.
 ///
-/// phyphox.org/wiki: "Phyphox file format", "Network Connections". phyphox can't number its requests, and forgets a request that failed. So the
-/// buffers keep the last seconds (`keep="true"`), each request has them all, and what came already is recognised by its times: as
-/// many requests may fail one after the other as `window` has intervals, less one.
+/// phyphox.org/wiki: "Phyphox file format", "Network Connections". phyphox cannot number its requests, and forgets a failed one.
+/// Therefore the buffers keep the last seconds (`keep="true"`), each request sends them all, and duplicates are recognised by
+/// their times. One less than `window / interval` consecutive requests may fail without a loss.
 struct PhyphoxExperiment: Sendable {
-    /// A sensor of phyphox, and the stream that it becomes.
+    /// A sensor of phyphox and the name of its stream.
     private struct Sensor {
         let type: String
         let stream: String
@@ -14,9 +14,9 @@ struct PhyphoxExperiment: Sendable {
         let unit: String
     }
 
-    /// Samples a second that are asked for.
+    /// Samples a second requested from the phone.
     private static let rate = 100
-    /// Seconds that the buffers keep at that rate. Phones that don't keep to it fill them sooner.
+    /// Seconds that the buffers keep at that rate. Phones with a higher rate fill them sooner.
     private static let window = 12
     /// Seconds between requests.
     private static let interval = 2
@@ -28,16 +28,16 @@ struct PhyphoxExperiment: Sendable {
     ]
 
     let isSecure: Bool
-    /// Host and port that others reach this program at.
+    /// The host and port at which others reach this program.
     let place: String
     let token: String?
 
-    /// What a phone opens: phyphox asks for the file there.
+    /// The link that a phone opens: phyphox downloads the file from it.
     var link: String { "phyphox://\(place)/phyphox\(token.map { "?token=\($0)" } ?? "")" }
 
     /// - Parameters:
-    ///   - host: what the phone calls this program: host and port. Behind another web server, that is another one.
-    ///   - device: what to call the phone; nil for its own identifier.
+    ///   - host: the host and port that the phone used. It differs from `place` behind another web server.
+    ///   - device: the phone's device name; nil for its own identifier.
     func file(for host: String?, device: String?) -> String {
         var arguments: [String] = []
         if let token { arguments.append("token=\(token)") }
@@ -104,7 +104,7 @@ struct PhyphoxExperiment: Sendable {
         return #"    <set name="\#(sensor.title)">\#(data.joined())</set>"#
     }
 
-    /// A host and port as a browser writes them; nil for what others may have put there.
+    /// A host and port as a browser writes them; nil for any other text.
     private static func valid(_ host: String?) -> String? {
         guard let host, !host.isEmpty, host.utf8.count <= 300,
             host.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || ".:-[]".contains($0)) })

@@ -1,14 +1,14 @@
 import CQREncode
 
-/// A link as a QR code, for a phone's camera. libqrencode makes it.
+/// A link as a QR code, for a phone's camera. Made by libqrencode.
 package struct QRCode: Hashable, Sendable {
-    /// Light modules around it, which readers need.
+    /// The width of the light border that readers need, in modules.
     private static let margin = 4
 
-    /// Its modules row by row, dark ones true.
+    /// The modules row by row; true is dark.
     package let rows: [[Bool]]
 
-    /// - Returns: nil for a text that is empty, or too long for a code.
+    /// - Returns: nil if the text is empty or too long for a code.
     package init?(_ text: String) {
         guard let code = QRcode_encodeString8bit(text, 0, QR_ECLEVEL_M) else { return nil }
         defer { QRcode_free(code) }
@@ -22,7 +22,7 @@ package struct QRCode: Hashable, Sendable {
         rows.indices.contains(x) && rows.indices.contains(y) && rows[y][x]
     }
 
-    /// For a terminal of any colors: two rows of modules in a line, black on white.
+    /// For a terminal with any colors: two rows of modules a line, black on white.
     package var terminalText: String {
         let places = -Self.margin..<rows.count + Self.margin
         return stride(from: places.lowerBound, to: places.upperBound, by: 2).map { y in
@@ -38,7 +38,7 @@ package struct QRCode: Hashable, Sendable {
         }.joined()
     }
 
-    /// For a page.
+    /// For a web page.
     package var svg: String {
         let size = rows.count + 2 * Self.margin
         var path = ""

@@ -7,30 +7,30 @@ import SensorReaders
 import ServiceKit
 import ZeroMQ
 
-/// Takes messages from a broker, and acknowledges them when their samples are published and kept.
+/// Receives messages from a broker, and acknowledges them when their samples are published and kept.
 ///
-/// Messages may wait for those before them, which come later over the same connection: reading goes on meanwhile, and what came is
-/// acknowledged when nothing is under way any more. The broker sends so many messages unacknowledged and no more, so that moment comes.
-/// What the program could not take because it stops is not acknowledged: the connection ends, and the broker keeps it.
+/// A message may wait for earlier ones that arrive later over the same connection, so reading continues meanwhile. Messages are
+/// acknowledged when none are under way. That moment comes, because the broker limits its unacknowledged messages. A message that
+/// the program cannot take because it stops is not acknowledged: the connection ends, and the broker keeps the message.
 actor MQTTReceiver {
-    /// Messages that are dealt with at the same time.
+    /// The most messages under way at a time.
     private static let maximumUnderWay = 64
-    /// How long messages may come while others wait to be acknowledged, in nanoseconds.
+    /// How long reading may continue while messages wait for acknowledgement, in nanoseconds.
     private static let longestUnacknowledged: Int64 = 1_000_000_000
-    /// How often libmosquitto looks at the time, in nanoseconds: its own are in seconds.
+    /// How often libmosquitto checks its timers, in nanoseconds: they count seconds.
     private static let interval: Int64 = 5_000_000_000
     /// How long a broker may take to accept the subscription, in nanoseconds.
     private static let patience: Int64 = 20_000_000_000
-    /// The pause before the next try: longer each time, until messages come.
+    /// The pause before the next attempt, in nanoseconds: doubled each time, until the broker accepts the subscription.
     private static let pauses: ClosedRange<Int64> = 500_000_000...30_000_000_000
 
     private let settings: MQTTSettings
     private let broker: MQTTBroker
     private let thread: SocketThread
     private var underWay = 0
-    /// When the first message came that is not acknowledged yet; nil if there is none.
+    /// When the first unacknowledged message arrived, in nanoseconds; nil if there is none.
     private var unacknowledgedSince: Int64?
-    /// Whether a message could not be taken that must come again.
+    /// Whether a message was refused that the broker must send again.
     private var mustComeAgain = false
     private var room: AsyncStream<Void>.Continuation?
 
@@ -46,7 +46,7 @@ actor MQTTReceiver {
 
     private var now: Int64 { SamplingEngine.clock().monotonic }
 
-    /// Takes messages until the task is cancelled.
+    /// Receives messages until the task is cancelled.
     func run(_ engine: SamplingEngine) async throws {
         var pause = Self.pauses.lowerBound
         while true {
@@ -89,7 +89,7 @@ actor MQTTReceiver {
                     }
                     if !isSubscribed, now - begun > Self.patience {
                         failure = MQTTFailure(
-                            "\(broker): nothing answers as a broker does; look at the address and the port")
+                            "\(broker): no broker answers; check the address and the port")
                     }
                 } catch {
                     failure = error as? MQTTFailure ?? MQTTFailure("\(error)")
@@ -100,7 +100,7 @@ actor MQTTReceiver {
         return failure ?? MQTTFailure("\(broker): the connection ended")
     }
 
-    /// A connection is made on a thread of its own, because that can't be interrupted.
+    /// Connects on a separate thread, because connecting cannot be interrupted.
     private func connect(_ connection: MQTTConnection) async -> MQTTFailure? {
         let (ends, end) = AsyncStream.makeStream(of: MQTTFailure?.self)
         do {
@@ -115,8 +115,8 @@ actor MQTTReceiver {
         return MQTTFailure("\(broker): the program is stopping")
     }
 
-    /// Writes what may be written, and reads what comes, or waits until something does.
-    /// - Returns: what came. It counts as under way.
+    /// Writes pending packets, and reads the next ones or waits for them.
+    /// - Returns: the messages received. They count as under way.
     private func turn(_ connection: MQTTConnection, _ rooms: AsyncStream<Void>) async throws -> [MQTTMessage] {
         if underWay == 0 { try acknowledge(connection) }
         try connection.look()
@@ -136,15 +136,17 @@ actor MQTTReceiver {
         return messages
     }
 
-    /// Everything that came is published and kept.
+    /// Acknowledges all messages received so far; all of them are published and kept.
     private func acknowledge(_ connection: MQTTConnection) throws(MQTTFailure) {
-        guard !mustComeAgain else { throw MQTTFailure("\(broker): messages could not be taken; they come again") }
+        guard !mustComeAgain else {
+            throw MQTTFailure("\(broker): messages could not be taken; the broker will send them again")
+        }
         try connection.write()
         unacknowledgedSince = nil
     }
 
-    /// Reads messages, off this thread, and hands them on in the order in which the broker sent them: a run of samples begins with
-    /// the message that is handed on first, and what came before is too late then.
+    /// Parses messages off this thread, and hands them on in the broker's order: a run of samples begins with the first message
+    /// handed on, and samples before it are refused as too late.
     private func handOn(_ messages: [MQTTMessage], to engine: SamplingEngine) async -> [BrokerPush] {
         messages.isEmpty ? [] : await engine.take(await Self.read(messages))
     }
@@ -169,28 +171,28 @@ actor MQTTReceiver {
     private func settle(_ push: BrokerPush, of connection: MQTTConnection, _ engine: SamplingEngine) async {
         if await engine.mustComeAgain(push) { mustComeAgain = true }
         underWay -= 1
-        // At once, not when something comes next. A failure is seen by whoever reads.
+        // Now, not when the next packet arrives. The reading task notices a failure.
         if underWay == 0 { try? acknowledge(connection) }
         room?.yield()
     }
 }
 
-/// A message from a broker: what was pushed with it, or why it cannot be read.
+/// A message from a broker, or the reason why it cannot be read.
 struct BrokerMessage: Sendable {
     let topic: String
     let push: Result<PushMessage, PublisherError>
 }
 
-/// What was handed on for a broker.
+/// A broker's message that was handed to the core.
 struct BrokerPush: Sendable {
     let topic: String
-    /// nil if it could not be read: it would be the same the next time.
+    /// nil if the message could not be read: sent again, it would be the same.
     let push: PendingPush?
 }
 
 extension SamplingEngine {
     /// Takes messages of a broker, in this order.
-    /// - Returns: what each was, to be waited for.
+    /// - Returns: the messages, to wait for their outcome.
     func take(_ messages: [BrokerMessage]) -> [BrokerPush] {
         begin()
         let pushes = messages.map { message in
@@ -206,8 +208,8 @@ extension SamplingEngine {
         return pushes
     }
 
-    /// Returns when a message of a broker is published and kept, or refused.
-    /// - Returns: whether it could not be taken because the program stops.
+    /// Waits until a message of a broker is published and kept, or refused.
+    /// - Returns: whether it was refused because the program stops.
     func mustComeAgain(_ push: BrokerPush) async -> Bool {
         guard let pending = push.push, case .refused(let refusal) = await answer(to: pending) else { return false }
         if refusal.kind == .stopping { return true }
@@ -215,12 +217,12 @@ extension SamplingEngine {
         return false
     }
 
-    /// Says how the connection to the broker is.
-    /// - Parameter problem: nil if messages come.
+    /// Reports the state of the connection to the broker.
+    /// - Parameter problem: nil if messages arrive.
     func noteBroker(_ problem: String?) {
         if let problem {
             runtime.tell(.report(.degraded, problem, for: "broker"))
-            // Once, however often it is tried again.
+            // Log it once, regardless of the number of attempts.
             guard problem != brokerProblem else { return }
             runtime.logger.warning("no messages from the broker", metadata: [LogKey.error: "\(problem)"])
         } else {

@@ -4,9 +4,8 @@ import SampleSources
 import ServiceKit
 import WebServer
 
-/// What clients push over HTTP, and what they are answered. Bodies are read here, off the engine's thread.
+/// Answers clients that push over HTTP. Bodies are parsed here, off the engine's thread.
 struct PushRoutes: Sendable {
-    /// What an answer says.
     private struct Reply: Encodable {
         struct Failure: Encodable {
             var code: String
@@ -18,7 +17,7 @@ struct PushRoutes: Sendable {
     }
 
     let engine: SamplingEngine
-    /// The link of the page for phones.
+    /// The link to the page for phones.
     let phoneLink: String
     let experiment: PhyphoxExperiment
 
@@ -49,7 +48,6 @@ struct PushRoutes: Sendable {
         }
     }
 
-    /// The experiment for phyphox.
     private func phyphox(_ request: WebRequest) throws(PublisherError) -> WebResponse {
         let device = request.arguments["device"]
         if let device { _ = try StreamName(pushed: device, "any") }
@@ -83,7 +81,7 @@ struct PushRoutes: Sendable {
 }
 
 extension PushRefusal {
-    /// The HTTP status that says the most like it.
+    /// The closest HTTP status.
     fileprivate var status: UInt32 {
         switch kind {
         case .invalid: 400

@@ -5,24 +5,23 @@ import SystemPackage
 import WebIdentity
 import WebServer
 
-/// The HTTP server that devices push to, who may push, and the addresses that are printed at the start.
+/// The HTTP server that devices push to, its access control, and the addresses printed at the start.
 struct PushServer: Sendable {
-    /// Whom a token is made for.
+    /// The users for whom tokens are made.
     private static let users = ["device"]
 
     let server: WebServer
     private let admission: DeviceAdmission
-    /// What is printed at the start.
+    /// The text printed at the start.
     let greeting: String
-    /// What a phone opens. The token is behind the #, so that no server and no log sees it.
+    /// The link for phones. The token follows the #, so that no server or log sees it.
     let phoneLink: String
-    /// What phyphox is given.
     let experiment: PhyphoxExperiment
-    /// What the identity's owner should know; nil if there is nothing.
+    /// A notice for the identity's owner; nil if there is none.
     let notice: String?
 
     /// Starts to listen; nil without `listen-http`.
-    /// - Throws: `ServiceError` if the address can't be listened on, or the identity can't be used.
+    /// - Throws: `ServiceError` if the address cannot be used to listen, or the identity cannot be used.
     init?(_ settings: PublisherSettings, at date: WallTime) throws {
         guard let listen = settings.listenHTTP else { return nil }
         let identity = try settings.httpIdentity.map { path throws(ServiceError) in
@@ -34,7 +33,7 @@ struct PushServer: Sendable {
         } catch let error as Errno {
             throw ServiceError(
                 error == .addressNotAvailable || error == .invalidArgument ? .badConfiguration : .inputOutput,
-                "devices can't be listened to at \(listen): \(error); give --listen-http another port or host")
+                "can't listen for devices at \(listen): \(error); choose another port or host with --listen-http")
         }
         admission = DeviceAdmission(port: server.port, tokens: identity?.tokens ?? [:], open: PhonePages.paths)
         notice = identity?.notice
@@ -51,8 +50,8 @@ struct PushServer: Sendable {
         ]
         if let identity { lines.append("sensor-publisher: \(identity.introduction)") }
         lines.append("sensor-publisher: a phone is a sensor while it shows \(phoneLink)")
-        lines.append("sensor-publisher: phyphox is one while it runs the experiment of \(experiment.link)")
-        // Only people point cameras, and only at what other machines can reach.
+        // Print the code only on a terminal, and only for an address that other machines can reach.
+        lines.append("sensor-publisher: phyphox is a sensor while it runs the experiment of \(experiment.link)")
         let code = identity != nil && isatty(STDOUT_FILENO) == 1 ? QRCode(phoneLink)?.terminalText : nil
         greeting = lines.map { $0 + "\n" }.joined() + (code ?? "")
     }

@@ -3,13 +3,12 @@ import Messages
 import Synchronization
 package import SystemPackage
 
-/// What a program knows of the sessions that were discarded: `recordings/discarded.ndjson`, of which only what was added is read
-/// again.
+/// The sessions that were discarded, read from `recordings/discarded.ndjson`. After the first time, only added lines are read.
 package final class DiscardLedger: Sendable {
     private struct State {
         var lines: [DiscardedSession] = []
         var newest: [PersonalName: DiscardedSession] = [:]
-        /// Bytes of the file that were read: whole lines.
+        /// Bytes of the file that were read, in whole lines.
         var length = 0
     }
 
@@ -20,12 +19,12 @@ package final class DiscardLedger: Sendable {
         path = SessionDirectory.recordings(in: data).path.appending(DiscardedSession.fileName)
     }
 
-    /// The sessions that were discarded, in order, without the first ones.
+    /// The discarded sessions in order, without the first `count`.
     package func lines(after count: Int) throws(RecordingError) -> [DiscardedSession] {
         try refreshed { Array($0.lines.dropFirst(count)) }
     }
 
-    /// The last session of a name that was discarded; nil if none was.
+    /// The last discarded session of a name; nil if there is none.
     package func newest(of name: PersonalName) throws(RecordingError) -> DiscardedSession? {
         try refreshed { $0.newest[name] }
     }
@@ -43,7 +42,7 @@ package final class DiscardLedger: Sendable {
     private static func refresh(_ state: inout State, from path: FilePath) throws(RecordingError) {
         let size = Int((try? path.stat(followTargetSymlink: false).size) ?? 0)
         if size == state.length { return }
-        // Somebody replaced it.
+        // The file was replaced.
         if size < state.length { state = State() }
         if size == 0 { return }
         let bytes = try OpenFile(path, .readOnly, action: "read").bytes(in: state.length..<size)

@@ -2,35 +2,33 @@ package import Files
 package import Messages
 package import SystemPackage
 
-/// A session that was discarded: a line of `recordings/discarded.ndjson`, written before anything of it is removed.
+/// A session that was discarded: a line of `recordings/discarded.ndjson`, written before any file of the session is removed.
 ///
-/// It contains hashes in place of the names of session and devices. The other programs learn from it what to remove, also if
+/// It contains hashes in place of the names of session and devices. From it, the other programs learn what to remove, even if
 /// they did not run when the session was discarded.
 package struct DiscardedSession: Codable, Hashable, Sendable {
     package static let schema = "discarded.v1"
     package static let fileName = "discarded.ndjson"
 
-    /// Why it was discarded.
     package enum Reason: String, Codable, Sendable {
-        /// Asked for, once its upload was confirmed or it was cancelled.
+        /// By request, after its upload was confirmed or it was cancelled.
         case requested
-        /// Asked for with force.
+        /// By request with force.
         case forced
-        /// Its upload was confirmed long enough ago.
+        /// Its upload was confirmed longer ago than sessions are kept.
         case expired
     }
 
     package private(set) var schema = DiscardedSession.schema
     package var session: PersonalName
-    /// The devices of its streams.
     package var devices: [PersonalName]
     package var startDate: WallTime
-    /// When it ended; if that is not known, when it was discarded.
+    /// When the session ended; if unknown, when it was discarded.
     package var endDate: WallTime
     /// When its upload was confirmed; nil if it was not.
     package var uploaded: WallTime?
     package var reason: Reason
-    /// When it was discarded.
+    /// When the session was discarded.
     package var date: WallTime
 
     package init(_ record: SessionRecord, uploaded: WallTime?, reason: Reason, date: WallTime) {
@@ -43,7 +41,7 @@ package struct DiscardedSession: Codable, Hashable, Sendable {
         self.date = date
     }
 
-    /// Adds it. When this returns, that would survive a power cut.
+    /// Adds the line to the ledger. When this returns, the line survives a power cut.
     package func append(in data: FilePath, calls: FileCalls = .system) throws(RecordingError) {
         try LineFile(Self.fileName, in: SessionDirectory.recordings(in: data)).append(
             [StoredJSON.line(self)], calls: calls)

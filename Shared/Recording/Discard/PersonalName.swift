@@ -1,14 +1,14 @@
 import Files
 import Hashing
 
-/// What stands for a session's or a device's name once it is discarded: the SHA-256 of the name, in lower-case hexadecimal
-/// digits. The name can be people's own, so it stays nowhere; whoever knows it can still find out what became of it.
+/// Replaces the name of a session or device once it is discarded: the name's SHA-256 in lower-case hexadecimal digits. A name can
+/// identify a person, so it is kept nowhere; anybody who knows it can still look it up.
 package struct PersonalName: Hashable, Sendable, Codable, CustomStringConvertible {
     package let digest: String
 
     package init(of name: String) { digest = SHA256.hash(data: name.utf8).hexDigits }
 
-    /// - Returns: nil unless it is 64 lower-case hexadecimal digits.
+    /// - Returns: nil unless `digest` has 64 lower-case hexadecimal digits.
     init?(digest: String) {
         guard digest.utf8.count == 2 * SHA256.byteCount, digest.hexBytes != nil, digest == digest.lowercased() else {
             return nil

@@ -1,13 +1,14 @@
 package import Files
 import SystemPackage
 
-/// A directory beside a session for files that a fill makes, until `SessionRewrite` has taken them. It is removed with this value.
+/// A directory beside a session for files that a fill makes, until `SessionRewrite` has taken them. It is removed with this
+/// object.
 ///
-/// What a kill leaves has no session's name; the next fill of the same session removes it.
+/// A leftover of a kill does not have a session's name; the next fill of the same session removes it.
 package final class FillScratch {
     package let directory: Directory
 
-    /// - Parameter session: locked with `SessionRewrite.lock`, so that no other fill has such a directory.
+    /// - Parameter session: locked with `SessionRewrite.lock`, so that no other fill uses such a directory.
     package init(beside session: SessionDirectory) throws(RecordingError) {
         let path = session.directory.path
         directory = Directory(

@@ -2,10 +2,10 @@ package import Files
 package import Messages
 package import SystemPackage
 
-/// The archives that an archiver made of a session, beside its recordings: what it has before it is filled must not be taken for what
-/// it has then.
+/// The archives that an archiver made of a session, outside the session's directory. An archive from before a fill must not be
+/// taken for one of the filled session.
 package struct SessionArchives {
-    /// What `archives/<session>.archive.json` says.
+    /// The contents of `archives/<session>.archive.json`.
     private struct Made: Decodable {
         struct Archive: Decodable { var name: String }
 
@@ -19,7 +19,7 @@ package struct SessionArchives {
     private let data: FilePath
     private let directory: Directory
 
-    /// - Returns: nil for a session that does not lie in a data directory.
+    /// - Returns: nil for a session outside a data directory.
     package init?(of session: SessionDirectory) {
         let path = session.directory.path
         let recordings = path.removingLastComponent()
@@ -33,16 +33,16 @@ package struct SessionArchives {
 
     private var session: SessionIdentifier { recorded.session }
 
-    /// When the upload was confirmed; nil if it was not.
+    /// When the session's upload was confirmed; nil if it was not.
     package var uploaded: WallTime? {
         (try? recorded.record()).flatMap { ConfirmedUpload.read(of: $0, in: data)?.date }
     }
 
-    /// The receipt's path, from the data directory.
     package var receiptPath: FilePath { directory.path.appending(session.text + ConfirmedUpload.receiptSuffix) }
 
-    /// Keeps archivers from the session while the lock lives.
-    /// - Throws: `locked` while one is at work on it.
+    /// Keeps archivers from the session as long as the lock exists.
+    /// - Returns: nil if there is no directory of archives.
+    /// - Throws: `locked` while an archiver works on the session.
     package func claim() throws(RecordingError) -> DirectoryLock? {
         guard directory.exists else { return nil }
         guard let claim = try DirectoryLock.take(session.text, in: directory) else {
@@ -53,8 +53,8 @@ package struct SessionArchives {
         return claim
     }
 
-    /// The archives that were made and not uploaded, and what an archiver noted of them. The note comes first: without it, an archiver
-    /// makes them anew. Those of an earlier session of the name are none.
+    /// The archives that were made and not uploaded, and the archiver's record of them. The record comes first: without it, an
+    /// archiver makes the archives again. Archives of an earlier session of this name are not included.
     package func made() throws(RecordingError) -> [String] {
         guard directory.exists else { return [] }
         let record = try recorded.record()
@@ -74,7 +74,7 @@ package struct SessionArchives {
         return found
     }
 
-    /// Removes what `made` found.
+    /// Removes the files that `made` found.
     package func remove(_ names: [String]) throws(RecordingError) {
         for name in names { try Directory.removeFile(directory.path.appending(name)) }
         if !names.isEmpty { try directory.sync() }

@@ -1,24 +1,23 @@
 package import Messages
 
 extension SessionRecord {
-    /// Samples that were added to a session that was over, from what a device had recorded itself, or from what a publisher still had.
+    /// Samples that were added to a session after its end, from a device's own recording or from a publisher that still had them.
     ///
-    /// Nothing that was recorded is changed: filled samples are in files of their own, and the documents that were there before
-    /// are kept under other names.
+    /// Nothing that was recorded is changed: filled samples are in separate files, and the earlier documents are kept under other
+    /// names.
     package struct Fill: Codable, Hashable, Sendable {
-        /// Counted from 1.
+        /// From 1.
         package var number: Int
         package var date: WallTime
         /// The device whose streams were filled.
         package var device: String
         package var source: Source
-        /// What is added to a time of the source, in nanoseconds, to get the publisher's uptime: by epoch. Empty if the samples were a
-        /// publisher's, whose times are its uptimes.
+        /// Nanoseconds to add to a time of the source to get the publisher's uptime, by epoch. Empty if the samples are a
+        /// publisher's, whose times are uptimes.
         package var offsets: [String: Int64]
-        /// The program's version.
         package var version: String
-        /// What `session.json`, `report.json` and `SHA256SUMS` were before. Empty if another fill was made together with it, which
-        /// has them.
+        /// The `session.json`, `report.json` and `SHA256SUMS` from before the fill. Empty if another fill made together with this
+        /// one has them.
         package var former: [FormerFile]
 
         package init(
@@ -35,14 +34,14 @@ extension SessionRecord {
         }
     }
 
-    /// What a fill was taken from.
+    /// Where a fill's samples came from.
     package struct Source: Codable, Hashable, Sendable {
-        /// The file's name, or the directory's; the endpoint if a publisher was asked.
+        /// The name of the file or directory; the endpoint if the source is a publisher.
         package var name: String
-        /// Bytes, of a directory those of its files together, of a publisher those of its frames with samples.
+        /// Bytes of the file; of a directory's files together; of a publisher's frames with samples.
         package var bytes: Int
-        /// Of a directory, that of the lines which sha256sum(1) prints of its files, in the order of their names; of a publisher, that
-        /// of its frames in order.
+        /// The file's hash. For a directory, the hash of the lines that sha256sum(1) prints for its files, in the order of their
+        /// names; for a publisher, the hash of its frames in order.
         package var sha256: String
 
         package init(name: String, bytes: Int, sha256: String) {
@@ -52,9 +51,9 @@ extension SessionRecord {
         }
     }
 
-    /// A document as it was before a fill.
+    /// A document from before a fill.
     package struct FormerFile: Codable, Hashable, Sendable {
-        /// The name that it has now.
+        /// The document's name since the fill.
         package var name: String
         package var sha256: String
 
@@ -64,9 +63,9 @@ extension SessionRecord {
         }
     }
 
-    /// What a fill added to a stream: a file of the stream's format that has filled samples alone.
+    /// A file that a fill added to a stream: in the stream's format, with filled samples only.
     package struct FilledFile: Codable, Hashable, Sendable {
-        /// The number of its fill.
+        /// The fill's number.
         package var fill: Int
         package var name: String
         package var bytes: Int
@@ -87,9 +86,9 @@ extension SessionRecord {
 
     /// A gap that was filled, wholly or in part.
     package struct FilledGap: Codable, Hashable, Sendable {
-        /// As it was before.
+        /// The gap before the fill.
         package var gap: Gap
-        /// What it consists of now, in order.
+        /// What the gap consists of now, in order.
         package var parts: [FilledPart]
 
         package init(gap: Gap, parts: [FilledPart]) {
@@ -97,22 +96,22 @@ extension SessionRecord {
             self.parts = parts
         }
 
-        /// Samples in its filled parts.
+        /// Samples in the filled parts.
         package var samples: Int { parts.reduce(0) { $0 + ($1.samples ?? 0) } }
 
-        /// The gaps that are left of it.
+        /// The gaps that are left.
         package var rest: [Gap] {
             parts.filter { $0.samples == nil }.map(rest)
         }
 
-        /// The gap that a part still is.
+        /// The gap that an unfilled part still is.
         func rest(_ part: FilledPart) -> Gap {
             Gap(
                 epoch: gap.epoch, from: part.from, count: part.count, reason: gap.reason, date: gap.date,
                 afterUptime: part.afterUptime ?? gap.afterUptime)
         }
 
-        /// How many sample numbers are missing no longer.
+        /// How many sample numbers are no longer missing.
         var numbers: Int { max(0, gap.count - rest.reduce(0) { $0.addingClamped($1.count) }) }
     }
 
@@ -120,11 +119,11 @@ extension SessionRecord {
     package struct FilledPart: Codable, Hashable, Sendable {
         /// The number of its first sample.
         package var from: Int
-        /// How many numbers it takes. An estimated gap may have had more samples or fewer.
+        /// How many sample numbers the part takes. An estimated gap may really have had more samples or fewer.
         package var count: Int
         /// How many samples were filled in; nil for a part that is still a gap.
         package var samples: Int?
-        /// Of a part that is still a gap: the uptime of the last sample before it, if that was filled in.
+        /// For a part that is still a gap: the uptime of the last sample before it, if that sample was filled in.
         package var afterUptime: Double?
 
         package init(from: Int, count: Int, samples: Int?, afterUptime: Double? = nil) {
@@ -137,22 +136,22 @@ extension SessionRecord {
 }
 
 extension SessionRecord.Log {
-    /// Samples that were filled in after the session.
+    /// Samples filled in after the session.
     package var filledSamples: Int { (fills ?? []).reduce(0) { $0 + $1.samples } }
 
-    /// Numbers of samples that were missing, and are not since they were filled in.
+    /// Sample numbers that were missing before fills and no longer are.
     var filledNumbers: Int {
-        // What a later fill took of a gap's rest is no rest any more.
+        // The rest of a gap does not include what a later fill took from it.
         let all = (fills ?? []).flatMap(\.gaps)
         return all.reduce(0) { $0.addingClamped($1.numbers) }
     }
 
-    /// The name of a fill's file. It is none that a log, or a finished file, can have.
+    /// The name of a fill's file. No log or finished file can have such a name.
     package func fillName(_ number: Int, _ format: LogFormat) -> String {
         "\(name.text).fill-\(number).\(format.rawValue)"
     }
 
-    /// Notes what a fill added: the gaps that it filled become what is left of them.
+    /// Adds a fill's file; the gaps that it filled are replaced by what is left of them.
     package mutating func add(_ file: SessionRecord.FilledFile) {
         for filled in file.gaps {
             guard let index = gaps.firstIndex(where: { $0.isAlike(filled.gap) }) else { continue }
@@ -163,7 +162,7 @@ extension SessionRecord.Log {
 }
 
 extension Gap {
-    /// Whether both are of the same samples, for the same reason: a marker in a file says no more.
+    /// Whether both gaps have the same samples and reason, which is all that a marker in a file states.
     package func isAlike(_ other: Gap) -> Bool {
         (epoch, from, count, reason) == (other.epoch, other.from, other.count, other.reason)
     }

@@ -3,15 +3,15 @@ import Glibc
 package import Messages
 import SystemPackage
 
-/// Makes the directory of a session that is over anew, and puts it in the place of the old one at once: at every moment, also
-/// after a kill or a power cut, the old or the new one is there, whole.
+/// Rebuilds the directory of a session that is over, and replaces the old one atomically: at every moment, even after a kill or a
+/// power cut, either the old or the new directory is there and complete.
 ///
-/// What was recorded is neither changed nor copied: each file gets a second name in the new directory, link(2), and loses the first
-/// one with the old directory. `session.json`, `report.json` and `SHA256SUMS` are kept under the names that `formerName` gives.
+/// Recorded files are neither changed nor copied: each gets a second name in the new directory, link(2), and loses the first one
+/// with the old directory. `session.json`, `report.json` and `SHA256SUMS` are kept under the names from `formerName`.
 ///
-/// What a kill leaves has no session's name; the next rewrite of the same session removes it.
+/// A leftover of a kill does not have a session's name; the next rewrite of the same session removes it.
 package final class SessionRewrite {
-    /// The new directory, before it has the session's name.
+    /// The new directory, before it gets the session's name.
     package let new: SessionDirectory
 
     private let recordings: Directory
@@ -24,20 +24,20 @@ package final class SessionRewrite {
         SessionDirectory.recordName, SessionDirectory.reportName, SessionDirectory.checksumsName,
     ]
 
-    /// What a document of before a fill is called.
+    /// The name under which a document from before a fill is kept.
     static func formerName(_ document: String, fill: Int) -> String {
         var parts = document.split(separator: ".").map(String.init)
         parts.insert("before-fill-\(fill)", at: 1)
         return parts.joined(separator: ".")
     }
 
-    /// The name of what a rewrite has made, before it has the session's.
+    /// The name of the new directory, before it gets the session's.
     static func temporaryName(_ name: String) -> String { ".\(name)~filling" }
 
     /// The name of a directory for files that a fill makes before it rewrites the session.
     static func scratchName(_ name: String) -> String { ".\(name)~fetched" }
 
-    /// Takes a session that nothing else is done with meanwhile.
+    /// Locks a session against all other work on it.
     /// - Throws: `locked`.
     package static func lock(_ session: SessionDirectory) throws(RecordingError) -> DirectoryLock {
         let path = session.directory.path
@@ -50,13 +50,13 @@ package final class SessionRewrite {
         return lock
     }
 
-    /// Makes the new directory, with all that stays as it is.
+    /// Makes the new directory, with everything that stays as it is.
     ///
     /// - Parameters:
     ///   - session: its path must end in its name.
-    ///   - lock: what `lock` gave.
-    ///   - fill: the number of the fill that it is for.
-    /// - Throws: `invalidParameter` if it has directories or links in it; `notPermitted`, `noSpace`.
+    ///   - lock: from `lock`.
+    ///   - fill: the number of the fill.
+    /// - Throws: `invalidParameter` if the session has directories or links in it; `notPermitted`, `noSpace`.
     package init(
         of session: SessionDirectory, fill: Int, holding lock: DirectoryLock, calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -70,7 +70,7 @@ package final class SessionRewrite {
         new = SessionDirectory(of: session.session, madeAt: temporary)
         if new.directory.exists { try Directory.removeTree(temporary) }
         try new.directory.createExclusively()
-        // Other users may read what they could read.
+        // Keep the directory readable for the same users.
         if let mode = try? path.stat().permissions { _ = chmod(temporary.string, mode.rawValue) }
         for entry in try old.names().sorted() where Directory.finalName(ofTemporary: entry) == nil {
             guard session.isFile(entry) else {
@@ -85,11 +85,11 @@ package final class SessionRewrite {
     }
 
     deinit {
-        // What was not finished is nothing, and neither is what was replaced.
+        // Remove the unfinished new directory, or the old one that was replaced.
         try? Directory.removeTree(new.directory.path)
     }
 
-    /// What is kept of the session's documents.
+    /// The session's documents, with the names under which they are kept.
     package static func former(
         of session: SessionDirectory, fill: Int
     ) throws(RecordingError) -> [SessionRecord.FormerFile] {
@@ -103,11 +103,11 @@ package final class SessionRewrite {
         return former
     }
 
-    /// Writes the documents, and gives the new directory the session's name. When this returns, it would survive a power cut.
+    /// Writes the documents, and gives the new directory the session's name. When this returns, the result survives a power cut.
     ///
     /// - Parameters:
-    ///   - latency: what the report says of it, which follows from nothing else.
-    ///   - known: files whose hash is known.
+    ///   - latency: the report's latency, which can't be derived from anything else.
+    ///   - known: files with a known hash.
     package func finish(
         _ record: SessionRecord, latency: SessionReport.Latency, known: [FinishedFile]
     ) throws(RecordingError) -> SessionReport {
@@ -123,7 +123,7 @@ package final class SessionRewrite {
 }
 
 extension SessionDirectory {
-    /// Removes what a fill that was killed has left of a session.
+    /// Removes what killed fills left of a session.
     package func removeRewrite() throws(RecordingError) {
         let path = directory.path
         let name = path.lastComponent?.string ?? ""

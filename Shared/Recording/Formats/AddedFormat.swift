@@ -1,12 +1,11 @@
 import Synchronization
 
-/// A format that is not built in, as one of those that were added.
+/// A format that is not built in, by its index among the added ones.
 package struct AddedFormat: Hashable, Sendable {
-    /// Its place among them.
     private let index: UInt8
 
-    /// The formatters that this build of the programs knows besides those of `LogFormat.allCases`. To add one for good, write it
-    /// here: then every program has it.
+    /// The formatters in this build of the programs besides `LogFormat.allCases`. To add one permanently, write it here: then
+    /// every program has it.
     private static let added = Mutex<[any LogFormatter]>([])
     private static let maximumCount = 200
     private static let numbers = 16...255
@@ -18,7 +17,7 @@ package struct AddedFormat: Hashable, Sendable {
         self.init(index: index)
     }
 
-    /// In the order in which they were added.
+    /// In the order of addition.
     static var all: [AddedFormat] { Self.added.withLock { $0.indices.map { AddedFormat(index: $0) } } }
 
     var formatter: any LogFormatter { Self.added.withLock { $0[Int(index)] } }

@@ -1,4 +1,4 @@
-/// What holds the records of a JSON log.
+/// The container of the records in a JSON log.
 ///
 /// The bytes are those of the ancestors' logs (`[`, or `startDate` and `items`), with each record on a line of its own.
 package enum JSONRoot: String, Codable, Sendable, CaseIterable {

@@ -1,13 +1,13 @@
-/// What a log file's records look like.
+/// The format of a stream file's records.
 ///
 /// Its raw value is the word that requests use, and the file extension.
 package enum LogFormat: RawRepresentable, Codable, Hashable, Sendable {
     /// One JSON object per line, inside a root that makes the whole file one JSON value.
     case json
-    /// Comma-separated values, quoted as RFC 4180 says, with a header.
+    /// Comma-separated values, quoted according to RFC 4180, with a header.
     case csv
     case tsv
-    /// One that is not built in.
+    /// A format that is not built in.
     case added(AddedFormat)
 
     /// The built-in formats.
@@ -16,7 +16,7 @@ package enum LogFormat: RawRepresentable, Codable, Hashable, Sendable {
     /// All formats that files can have: the built-in ones, and those that were added.
     package static var known: [LogFormat] { allCases + AddedFormat.all.map(LogFormat.added) }
 
-    /// Their words, for people.
+    /// The words of all formats, for messages.
     package static var words: String { known.map(\.rawValue).joined(separator: ", ") }
 
     package init?(rawValue: String) {
@@ -39,7 +39,7 @@ package enum LogFormat: RawRepresentable, Codable, Hashable, Sendable {
         }
     }
 
-    // By their words, as every RawRepresentable is compared, would cost time for each value that is written.
+    // The default comparison, by raw values, would cost time for each value that is written.
     package static func == (one: LogFormat, other: LogFormat) -> Bool {
         switch (one, other) {
         case (.json, .json), (.csv, .csv), (.tsv, .tsv): true
@@ -51,7 +51,7 @@ package enum LogFormat: RawRepresentable, Codable, Hashable, Sendable {
     /// Whether records are rows under a header. Records of other formats are read as JSON objects.
     package var isTable: Bool { self == .csv || self == .tsv }
 
-    /// What writes and reads records in a format that is not built in.
+    /// Writes and reads records in an added format; nil for a built-in one.
     package var formatter: (any LogFormatter)? {
         if case .added(let added) = self { added.formatter } else { nil }
     }

@@ -9,9 +9,9 @@ package struct Marker: Hashable, Sendable {
         case resume
         case resumed
         case gap(Gap)
-        /// The samples that follow do not follow on those before: another run of the publisher, or some were left out.
+        /// The next samples do not continue the previous ones: they are of another run of the publisher, or some were left out.
         case position
-        /// Somebody noted something, at the marker's time; `timestampDate` is when that arrived.
+        /// Somebody's note about the marker's time; `timestampDate` is when the note arrived.
         case annotation(label: String)
         case stop
 
@@ -30,7 +30,7 @@ package struct Marker: Hashable, Sendable {
         }
     }
 
-    /// Which sample of an epoch comes next.
+    /// The next sample of an epoch.
     package struct Position: Hashable, Sendable {
         package var epoch: String
         package var next: Int
@@ -42,14 +42,14 @@ package struct Marker: Hashable, Sendable {
     }
 
     package var event: Event
-    /// When, in nanoseconds since the session's start.
+    /// In nanoseconds since the session's start.
     package var time: Int64
-    /// When, ISO 8601 with zone.
+    /// ISO 8601, with zone.
     package var date: String
     package var stepPath: String
-    /// What the samples after it are, where a file begins.
+    /// Describes the samples that follow, at the beginning of a file or when a recorder resumes.
     package var description: SessionRecord.Log?
-    /// Which samples come after it, where a file begins or a recorder continues. A gap says so itself.
+    /// The next sample, in a position marker, at the beginning of a file or when a recorder resumes. A gap has its own position.
     package var position: Position?
 
     package init(

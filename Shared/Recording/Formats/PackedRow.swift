@@ -4,7 +4,7 @@ import Messages
 struct PackedRow {
     private let bytes: UnsafeRawBufferPointer
 
-    /// A row of a batch with so many columns; it must lie within.
+    /// A row of a batch with `columns` columns; the row must lie within the batch.
     @inline(__always)
     init(_ row: Int, of packed: UnsafeRawBufferPointer, columns: Int) {
         let stride = columns * 8

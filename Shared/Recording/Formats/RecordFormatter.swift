@@ -2,35 +2,33 @@ package import Messages
 
 /// Formats the samples and markers of one log.
 ///
-/// Each record is preceded by the format's separator; `LogFile` drops it where a record is the first of a JSON log.
-/// Timestamps are seconds since the session's start: uptime less `origin`, the publisher's uptime at that moment,
-/// rounded to whole nanoseconds. Each row gets the step that was valid at its own time, and rows taken during a pause
-/// are left out. A row whose uptime is no time (NaN, or further than 146 years) is kept, in the current step, with a
-/// timestamp of NaN.
+/// Each record is preceded by the format's separator; `LogFile` drops it in front of the first record of a JSON log. Timestamps
+/// are seconds since the session's start: uptime less `origin`, the publisher's uptime at that moment, rounded to whole
+/// nanoseconds. Each row gets the step that was valid at its own time, and rows taken during a pause are left out. A row whose
+/// uptime is no time (NaN, or further than 146 years) is kept, in the current step, with a timestamp of NaN.
 ///
-/// Numbers have the shortest digits that read back as the same value; those that came as JSON are copied as they came.
-/// NaN and infinities are words, in JSON in quotes; `null` stays so in JSON and is an empty field in a table.
+/// Numbers have the shortest digits that read back as the same value; numbers that arrived as JSON are copied unchanged. NaN and
+/// infinities are words, in JSON in quotes; `null` stays `null` in JSON and is an empty field in a table.
 ///
-/// Values of a stream of records are copied as they came too, arrays and objects without their blanks. In a table a text
-/// stands without its JSON escapes, an empty one as two quotes, and what is of the type `json` as its JSON text.
+/// Values of a stream of records are copied unchanged too, arrays and objects without their blanks. In a table, a text is written
+/// without its JSON escapes, an empty one as two quotes, and a value of the type `json` as its JSON text.
 ///
-/// In a format that was added, each record is formatted as JSON first, and its `LogFormatter` writes that as a line.
+/// In an added format, each record is formatted as JSON first, and the `LogFormatter` turns that into a line.
 ///
-/// A value that remembers how the last row's step is written: keep one per log. Formatting does not allocate, apart
-/// from the growth of the buffer and of the memory for uptimes, pauses, and changes of the step.
+/// The formatter remembers how the last row's step is written: keep one per log. Formatting does not allocate, apart from the
+/// growth of the buffer and of the memory for uptimes, pauses, and changes of the step.
 package struct RecordFormatter: Sendable {
     package let format: LogFormat
-    /// What the `sensorType` of each sample is: the stream's name.
+    /// The `sensorType` of each sample: the stream's name.
     package let sensorType: String
-    /// The names of a record's columns after `uptime`, as they are written. A name that a record has already gets "_"
-    /// at its end.
+    /// The names of a record's columns after `uptime`, as they are written. A name that is already taken gets "_" appended.
     package let fields: [String]
-    /// What the values of a row's columns are, in a stream of records; nil if all are numbers.
+    /// The types of a row's columns, in a stream of records; nil if all are numbers.
     package let types: [FieldType]?
 
-    /// What writes records of a format that was added.
+    /// Writes records of an added format.
     private let formatter: (any LogFormatter)?
-    /// How records are written before that.
+    /// The format in which records are written before `formatter` converts them.
     private var written: LogFormat { formatter == nil ? format : .json }
 
     private static let leading = ["uptime", "timestamp", "stepPath", "sensorType"]
@@ -39,21 +37,20 @@ package struct RecordFormatter: Sendable {
     ]
     private static let recordTrailing = numericTrailing + ["types"]
 
-    /// The step path that `pieces` have.
+    /// The step path in `pieces`.
     private var stepPath = ""
     private var pieces = RecordPieces([])
-    /// The memory for a batch's uptimes.
     private var uptimes: [Double] = []
 
     /// - Parameters:
     ///   - fields: the columns of a row on the wire; the first is `uptime`.
-    ///   - types: a type for each, in a stream of records.
+    ///   - types: a type for each field, in a stream of records.
     package init(format: LogFormat, sensorType: String, fields: [String], types: [FieldType]? = nil) {
         precondition(!fields.isEmpty, "A row has an uptime.")
         self.format = format
         formatter = format.formatter
         self.sensorType = sensorType
-        // A document that somebody has changed may name too few.
+        // A document that somebody changed may have too few types.
         self.types = types.map { types in fields.indices.map { $0 < types.count ? types[$0] : .json } }
         var taken = Set(Self.leading + (types == nil ? Self.numericTrailing : Self.recordTrailing))
         self.fields = fields.dropFirst().map { field in
@@ -64,7 +61,7 @@ package struct RecordFormatter: Sendable {
         pieces = RecordPieces(rowPieces)
     }
 
-    /// The first line of a table, without a line end.
+    /// The first line of a table, without a line feed.
     package var header: String {
         let names = Self.leading + fields + trailing
         return formatter?.header(of: names) ?? names.map(tableText).joined(separator: delimiter)
@@ -76,7 +73,7 @@ package struct RecordFormatter: Sendable {
     ///
     /// - Parameters:
     ///   - packed: rows of little-endian Float64 values, uptime first, at any alignment.
-    ///   - rows: which of them; must lie within.
+    ///   - rows: the rows to format; they must lie within `packed`.
     ///   - timeline: the session's steps and pauses.
     ///   - origin: the publisher's uptime at the session's start, in nanoseconds.
     package mutating func append(
@@ -126,14 +123,14 @@ package struct RecordFormatter: Sendable {
         return result
     }
 
-    /// Formats rows of a JSON batch, with their digits as they came.
+    /// Formats rows of a JSON batch, with their digits unchanged.
     ///
     /// - Parameters:
-    ///   - values: where the batch's array of rows stands in `frame`.
-    ///   - count: how many rows the batch says to have.
-    ///   - rows: which of them to format.
+    ///   - values: the range of the batch's array of rows in `frame`.
+    ///   - count: the number of rows that the batch states.
+    ///   - rows: the rows to format.
     ///   - timeline, origin: as for packed rows.
-    /// - Throws: what is wrong with the array, also outside of `rows`; then nothing was appended.
+    /// - Throws: if the array is malformed, even outside of `rows`; then nothing was appended.
     package mutating func append(
         values: Range<Int>, of frame: UnsafeRawBufferPointer, count: Int, rows: Range<Int>, timeline: SessionTimeline,
         origin: Int64, to buffer: inout ByteBuffer
@@ -204,7 +201,7 @@ package struct RecordFormatter: Sendable {
         }
     }
 
-    /// Appends JSON records, each with its separator in front, as lines.
+    /// Appends JSON records, each after its separator, as lines.
     private static func append(
         _ objects: borrowing ByteBuffer, asLinesOf formatter: any LogFormatter, separator: String,
         to buffer: inout ByteBuffer
@@ -213,7 +210,7 @@ package struct RecordFormatter: Sendable {
             let gap = LogFormat.json.separator.utf8.count
             var start = gap
             while start < bytes.count {
-                // No line feed stands in a JSON string.
+                // JSON strings contain no line feed.
                 let next = bytes[start...].firstIndex(of: UInt8(ascii: "\n")).map { $0 - gap + 1 } ?? bytes.count
                 buffer.append(utf8: separator)
                 formatter.append(UnsafeRawBufferPointer(rebasing: bytes[start..<next]), to: &buffer)
@@ -222,7 +219,7 @@ package struct RecordFormatter: Sendable {
         }
     }
 
-    /// A result for so many rows, in the memory of the last one.
+    /// A result for `count` rows, in the memory of the last result.
     private mutating func beginRows(_ count: Int) -> FormattedRows {
         var result = FormattedRows()
         swap(&result.uptimes, &uptimes)
@@ -320,7 +317,7 @@ package struct RecordFormatter: Sendable {
         TableText.quoted(text, delimiter: format.delimiter)
     }
 
-    /// What stands before uptime, timestamp and each field, and after the last.
+    /// The constant text before uptime, timestamp and each field, and after the last field.
     private var rowPieces: [String] {
         var between: [String]
         let opening: String
@@ -348,7 +345,7 @@ package struct RecordFormatter: Sendable {
         return buffer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Makes the pieces those of the state at `time`.
+    /// Switches the pieces to the state at `time`.
     ///
     /// - Returns: the times over which that state is the same, and whether it is a pause.
     private mutating func look(
@@ -370,7 +367,7 @@ package struct RecordFormatter: Sendable {
         }
     }
 
-    /// Nanoseconds since the session's start; `.max` for what is no time.
+    /// Nanoseconds since the session's start; `.max` if the uptime is no time.
     @inline(__always)
     private static func time(_ uptime: Double, since origin: Int64) -> Int64 {
         let nanoseconds = (uptime * 1e9).rounded()

@@ -2,9 +2,9 @@ import Messages
 
 /// The bytes that are the same in every record of a log, between the numbers that differ.
 ///
-/// Each piece is kept in blocks of 16 bytes and copied block by block, which costs less than finding out how to copy an
-/// odd number of bytes. So the destination needs `byteCount` bytes of room, more than the pieces are long; what is
-/// copied too much is overwritten by what comes next.
+/// Each piece is kept in blocks of 16 bytes and copied block by block, which costs less than finding out how to copy an odd
+/// number of bytes. So the destination needs `byteCount` bytes of room, more than the pieces are long; excess bytes are
+/// overwritten by the next piece or value.
 struct RecordPieces: Sendable {
     fileprivate struct Extent {
         var offset: Int
@@ -26,7 +26,7 @@ struct RecordPieces: Sendable {
         }
     }
 
-    /// The room that all pieces together need.
+    /// Bytes of room that all pieces together need.
     var byteCount: Int { bytes.count }
 
     /// Lends the pieces to a closure that writes a record with them.
@@ -44,11 +44,11 @@ struct RecordPieces: Sendable {
         fileprivate let bytes: UnsafeRawBufferPointer
         fileprivate let extents: UnsafeBufferPointer<Extent>
 
-        /// Writes a piece and moves `end` behind it.
+        /// Writes a piece and moves `end` to its end.
         @inline(__always)
         func write(_ index: Int, at end: inout UnsafeMutableRawPointer) {
             let extent = extents[index]
-            // Each piece has a block at least, and whole ones.
+            // Each piece has at least one block, and whole blocks only.
             var place = 0
             repeat {
                 end.storeBytes(
@@ -66,7 +66,7 @@ struct RecordPieces: Sendable {
         }
     }
 
-    /// Copies the first `count` bytes in whole blocks where the source is long enough for that.
+    /// Copies the first `count` bytes, in whole blocks as far as the source is long enough.
     @inline(__always)
     static func copy(_ source: UnsafeRawBufferPointer, count: Int, to destination: UnsafeMutableRawPointer) {
         var place = 0
@@ -82,7 +82,7 @@ struct RecordPieces: Sendable {
         }
     }
 
-    /// The room that `copy` needs for so many bytes.
+    /// The room that `copy` needs for `count` bytes.
     @inline(__always)
     static func room(for count: Int) -> Int { count + block }
 }

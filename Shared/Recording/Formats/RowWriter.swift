@@ -1,16 +1,15 @@
 import Messages
 
-/// Writes rows of samples as records, with pieces that are lent to it. The hot path: nothing here counts references or
-/// allocates.
+/// Writes rows of samples as records, with borrowed pieces. The hot path: nothing here counts references or allocates.
 struct RowWriter {
     let pieces: RecordPieces.Lent
     let format: LogFormat
-    /// The values of a row after uptime.
+    /// The number of values in a row after the uptime.
     let fieldCount: Int
     /// The room that all pieces need.
     let pieceRoom: Int
 
-    /// The longest number, with the room to write it and, in JSON, quotes around a word.
+    /// The longest number, including the room to write it and, in JSON, quotes around a word.
     private static let numberRoom = ShortestDecimal.maximumLength + 2
 
     /// Writes a row of little-endian Float64 values.
@@ -31,7 +30,7 @@ struct RowWriter {
         }
     }
 
-    /// Writes the present row of `rows`, with its digits as they stand in `frame`.
+    /// Writes the current row of `rows`, with its digits as in `frame`.
     @inline(__always)
     func append(
         _ rows: borrowing SampleRows, of frame: UnsafeRawBufferPointer, timestamp: Double, to buffer: inout ByteBuffer
@@ -54,8 +53,8 @@ struct RowWriter {
         }
     }
 
-    /// Writes the present row of a stream of records. Not the hot path: what is not a number may be long.
-    /// - Parameter types: what the values of a row's columns are.
+    /// Writes the current row of a stream of records. Not the hot path: values that are not numbers may be long.
+    /// - Parameter types: the types of a row's columns.
     func append(
         record rows: borrowing SampleRows, _ types: [FieldType], of frame: UnsafeRawBufferPointer, timestamp: Double,
         to buffer: inout ByteBuffer
@@ -72,7 +71,7 @@ struct RowWriter {
         }
     }
 
-    /// Appends a JSON value as the format has it.
+    /// Appends a JSON value in the record's format.
     private func append(value: UnsafeRawBufferPointer, _ type: FieldType, to buffer: inout ByteBuffer) {
         switch value.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
@@ -81,7 +80,7 @@ struct RowWriter {
             if format == .json { return buffer.append(json) }
             buffer.append(utf8: TableText.quoted(String(decoding: json, as: UTF8.self), delimiter: format.delimiter))
         case UInt8(ascii: "\"") where format != .json:
-            // A field of any value keeps its JSON text, which says what it is.
+            // A field of any other type keeps its JSON text, which shows the value's type.
             let isText = type == .text || type == .date || type == .number
             let text =
                 isText ? JSONScanner.string(at: 0..<value.count, in: value) : String(decoding: value, as: UTF8.self)
@@ -91,7 +90,7 @@ struct RowWriter {
         }
     }
 
-    /// Writes a number and moves `end` behind it.
+    /// Writes a number and moves `end` to its end.
     @inline(__always)
     private func write(_ number: Double, at end: inout UnsafeMutableRawPointer) {
         let text = end.assumingMemoryBound(to: UInt8.self)
@@ -105,7 +104,7 @@ struct RowWriter {
         }
     }
 
-    /// Copies a value's digits and moves `end` behind them.
+    /// Copies a value's digits and moves `end` to their end.
     @inline(__always)
     private func copy(_ token: Range<Int>, of frame: UnsafeRawBufferPointer, at end: inout UnsafeMutableRawPointer) {
         var token = token

@@ -1,14 +1,14 @@
 import Messages
 
-/// The columns of a table, and where a row has them.
+/// The columns of a table, and their places in a row.
 ///
-/// Keeps the memory for a row's fields, so that looking at rows does not allocate.
+/// Keeps the memory for a row's fields, so that reading rows does not allocate.
 struct TableColumns {
     private let count: Int
     private let sensorType: Int
     private let marker: Int
     private let device: Int?
-    /// The last column of a stream of records: what the samples' own columns are.
+    /// The last column of a stream of records: the types of the samples' own columns.
     private let types: Int?
     /// The samples' own columns.
     private let own: Range<Int>
@@ -26,11 +26,11 @@ struct TableColumns {
         fields = [Range<Int>](repeating: 0..<0, count: names.count)
     }
 
-    /// What stands at a place of a table: a line feed and a row.
+    /// Reads a line feed and a row at a place in a table.
     ///
     /// - Parameters:
-    ///   - place: the end of the row before, or of the header.
-    ///   - types: what the samples' own columns are in a stream of records, as far as it is known.
+    ///   - place: the end of the previous row or of the header.
+    ///   - types: the types of the samples' own columns in a stream of records, if known.
     mutating func look(
         _ bytes: UnsafeRawBufferPointer, at place: Int, format: LogFormat, isLast: Bool, types: [FieldType]?
     ) -> LogScanner.Finding<LogScanner.Record> {
@@ -51,7 +51,7 @@ struct TableColumns {
         if fields[sensorType].isEmpty {
             guard !fields[marker].isEmpty else { return .none }
             let describes = device.map { !fields[$0].isEmpty } ?? false
-            // The rate is the last column, or the one before the types; only what describes the stream has one.
+            // The rate is the last column, or the one before the types; only a marker that describes the stream has one.
             let rate = UnsafeRawBufferPointer(rebasing: bytes[fields[(self.types ?? count) - 1]])
             guard device == nil || rate.isEmpty || describes && LogScanner.number(rate) != nil else { return .none }
             if let types = self.types, !describes, !fields[types].isEmpty { return .none }
@@ -71,7 +71,7 @@ struct TableColumns {
         return .whole(LogScanner.Record(isSample: true, bytes: row, uptime: fields[0], isProven: true))
     }
 
-    /// What a sample's column is; text if that is not known.
+    /// The type of a sample's column: text if it is unknown; nil in a stream of numbers.
     @inline(__always)
     private func type(ofColumn column: Int, _ types: [FieldType]?) -> FieldType? {
         if column < 2 || self.types == nil { return nil }
@@ -91,7 +91,7 @@ struct TableColumns {
         }
     }
 
-    /// The texts of a row's fields, and where the row ends.
+    /// The texts of a row's fields, and the end of the row.
     static func texts(
         _ bytes: UnsafeRawBufferPointer, format: LogFormat, isLast: Bool
     ) -> LogScanner.Finding<(end: Int, columns: [String])> {
@@ -104,20 +104,20 @@ struct TableColumns {
         return .whole((walk.index, texts))
     }
 
-    /// Steps from field to field, as RFC 4180 has them.
+    /// Steps from field to field, as RFC 4180 defines them.
     private struct Walk {
-        /// The next byte; behind a field the delimiter, which is stepped over with the next one, or the row's end.
+        /// The next byte: after a field, the one behind its delimiter, or the row's end.
         var index: Int
         let delimiter: UInt8
         let isLast: Bool
         var isAtRowEnd = false
-        /// Whether what was read is not enough to know.
+        /// Whether more bytes are needed to decide.
         var isTooShort = false
         var hasOtherThanASCII = false
 
         /// Steps over the next field, and the delimiter behind it.
         ///
-        /// - Returns: where it stands, its quotes included; `nil` if it is none, or not whole.
+        /// - Returns: the field's range, including its quotes; `nil` if the field is malformed or incomplete.
         @inline(__always)
         mutating func field(of bytes: UnsafeRawBufferPointer) -> Range<Int>? {
             let start = index
@@ -127,7 +127,7 @@ struct TableColumns {
                 while index < bytes.count {
                     let byte = bytes[index]
                     if byte == delimiter || byte == UInt8(ascii: "\n") || byte == 0 { break }
-                    // Both stand in quotes only, and quotes stand around a whole field.
+                    // Both may occur in quotes only, and quotes enclose a whole field.
                     if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\r") { return nil }
                     if byte >= 0x80 { hasOtherThanASCII = true }
                     index += 1
@@ -142,14 +142,14 @@ struct TableColumns {
             if bytes[index] == delimiter {
                 index += 1
             } else {
-                // Zeros are what a power cut leaves if nothing was written yet.
+                // A power cut leaves zeros if nothing was written yet.
                 guard bytes[index] == UInt8(ascii: "\n") || bytes[index] == 0 else { return nil }
                 isAtRowEnd = true
             }
             return start..<end
         }
 
-        /// Steps over a field in quotes, in which two quotes stand for one.
+        /// Steps over a field in quotes, in which two quotes mean one.
         private mutating func skipQuoted(_ bytes: UnsafeRawBufferPointer) -> Bool {
             index += 1
             while index < bytes.count {

@@ -1,8 +1,7 @@
 package enum TableText {
-    /// `text` as it is where it can stand so; else in quotes, with inner quotes doubled.
+    /// `text` unchanged, or in quotes with inner quotes doubled if it has the delimiter, quotes or line ends.
     ///
-    /// What needs quotes: the delimiter, quotes, and line ends. NUL, which a table can't hold and which is what a power cut
-    /// leaves of a page, becomes the replacement character.
+    /// NUL becomes the replacement character: a table can't hold it, and a power cut may leave it in unwritten pages.
     package static func quoted(_ text: String, delimiter: UInt8) -> String {
         let text = text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
         let needsQuotes = text.utf8.contains { byte in
@@ -17,10 +16,10 @@ package enum TableText {
         return result + "\""
     }
 
-    /// A field's text: without the quotes around it, and inner ones single.
+    /// A field's text, without the quotes around it and with inner quotes single.
     package static func unquoted(_ field: UnsafeRawBufferPointer) -> String {
         guard field.first == UInt8(ascii: "\""), field.count >= 2 else { return String(decoding: field, as: UTF8.self) }
-        // By bytes: a character that combines with a quote would hide it.
+        // By bytes: as a Character, a quote with a combining mark is no quote.
         var bytes: [UInt8] = []
         var isAfterQuote = false
         for byte in field.dropFirst().dropLast() {

@@ -1,6 +1,6 @@
 /// Text in aligned columns, for a font of one width.
 package enum TextColumns {
-    /// Rows as lines with columns of one width, two spaces between them: text to the left, numbers to the right.
+    /// Rows as aligned lines, with two spaces between columns: text to the left, numbers to the right.
     package static func aligned(_ rows: [[String]], textColumns: Set<Int> = [0]) -> [String] {
         let columns = rows.first?.count ?? 0
         let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }
@@ -21,7 +21,7 @@ package enum TextColumns {
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// Samples per second, and of how many in case that was said.
+    /// Samples per second, and the nominal rate if there is one.
     static func rate(_ actual: Double?, of nominal: Double?) -> String {
         let actual = actual.map { decimal($0, places: 2) } ?? "-"
         return nominal.map { "\(actual) of \(decimal($0, places: 2))" } ?? actual

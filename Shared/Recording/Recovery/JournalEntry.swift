@@ -1,45 +1,45 @@
 import Files
 import Messages
 
-/// One line of a session's `journal.ndjson`, as 0.6 and before wrote it: how far a log had come. The write-ahead log has
-/// taken its place; it is read so that sessions of these versions can be verified and continued.
+/// One line of a session's `journal.ndjson`, as versions up to 0.6 wrote it: how far a log had come. The write-ahead log replaced
+/// it; the journal is read so that sessions of these versions can be verified and resumed.
 ///
-/// A line says: when the file is `bytes` long, the sample of `epoch` that comes next in it is `next`. Between two lines
-/// each sample record counts one sequence on, and a gap marker goes to the end of its gap.
+/// A line states: when the file is `bytes` long, its next sample is `next` of `epoch`. Between two lines, each sample record
+/// advances the sequence by one, and a gap marker advances it to the end of its gap.
 struct JournalEntry: Codable, Hashable, Sendable {
     static let fileName = "journal.ndjson"
 
     enum Kind: String, Codable, Hashable, Sendable {
         /// Everything up to here is on disk and survives a power cut.
         case commit
-        /// Sequences continue elsewhere from here: another epoch, or after samples that are not in the log (taken during a
-        /// pause, or before the session). Written ahead of the records that follow.
+        /// Sequences jump here: to another epoch, or past samples that are not in the log (taken during a pause, or before the
+        /// session). Written ahead of the records that follow.
         case position
     }
 
     var kind: Kind
-    /// Counts the lines about this log in the order in which they were decided; they may stand in another order.
+    /// Numbers the lines about this log in the order in which they were decided; the file may have another order.
     var index: Int
     var log: LogName
-    /// Which of the log's files, counted from 0.
+    /// The index of the log's file, from 0.
     var segment: Int
     /// The length of the file, its terminator included.
     var bytes: Int
     var samples: Int
-    /// The publisher's epoch of the latest sample, or of the one that comes next.
+    /// The publisher's epoch of the latest sample, or of the next one.
     var epoch: String
-    /// The sequence, in that epoch, of the sample that comes next.
+    /// The sequence number of the next sample in that epoch.
     var next: Int
     var counts = StreamCounts()
-    /// On a line that is written before a file gets its final name, and says where the next one begins: the length of that
-    /// file. One that is shorter was torn by a power cut.
+    /// On a line that is written before a file gets its final name, and states where the next file begins: the length of the
+    /// finished file. If the file is shorter, a power cut tore it.
     var sealedBytes: Int?
     var date: WallTime
 
-    /// Whether the line is about a place at or before this length of a file.
+    /// Whether the line is about a place at or before `bytes` of a file.
     func isReached(at bytes: Int, of segment: Int) -> Bool { (self.segment, self.bytes) <= (segment, bytes) }
 
-    /// What a journal says, oldest first, up to the first line that is torn; nothing if there is none.
+    /// The lines of a journal, oldest first, up to the first torn one; none if there is no journal.
     static func read(in directory: Directory) throws(RecordingError) -> [JournalEntry] {
         guard directory.contains(fileName) else { return [] }
         let bytes = try directory.read(fileName)
@@ -54,9 +54,9 @@ struct JournalEntry: Codable, Hashable, Sendable {
         return entries
     }
 
-    /// The lines about each log in the order in which they were decided, without the ones that do not count any more.
+    /// The valid lines about each log, in the order in which they were decided.
     ///
-    /// A line is overtaken when a later one is about a place before it: what it described was truncated then.
+    /// A later line about an earlier place supersedes a line: what the line described was then truncated.
     static func valid(in entries: [JournalEntry]) -> [LogName: [JournalEntry]] {
         Dictionary(grouping: entries, by: \.log).mapValues { entries in
             var valid: [JournalEntry] = []

@@ -2,17 +2,16 @@ import Files
 import Messages
 import SystemPackage
 
-/// Finds out how far one log came, from its files alone, and cuts off what was torn.
+/// Finds out how far one log came, from its files alone, and cuts off its torn end.
 ///
-/// Listed files were synced before they were listed. The ones that were finished and not listed, and the one being written,
-/// are read once, from their beginnings: markers say which sample comes next, and each sample counts one on. A session of
-/// 0.6 has jumps without a marker, which its journal says. What follows the last whole record was never durable, and is
-/// asked for again.
+/// Listed files were synced before they were listed. Files that were finished and not listed, and the one being written, are read
+/// once, from their beginnings: markers state the next sample, and each sample advances it by one. A session of 0.6 has jumps
+/// without a marker, which are in its journal. Data after the last whole record was never durable, and is replayed.
 ///
-/// May be interrupted anywhere and repeated: each step leaves files that say the same.
+/// Recovery may be interrupted anywhere and repeated: each step leaves files that lead to the same result.
 struct LogRecovery {
     private(set) var log: SessionRecord.Log
-    /// Of each epoch the sample that comes next; the last is the current one.
+    /// The next sample of each epoch; the last entry is the current epoch.
     private(set) var positions: [Marker.Position] = []
 
     private let record: SessionRecord
@@ -20,28 +19,28 @@ struct LogRecovery {
     private let format: LogFormat
     private let calls: FileCalls
     private let terminatorLength: Int
-    /// Whether a file is synced before it gets its final name, as it is since there is a write-ahead log.
+    /// Whether a file is synced before it gets its final name, as it has been since there is a write-ahead log.
     private let isSealedDurably: Bool
-    /// Whether no journal says more than `session.json` does.
+    /// Whether no journal has more than `session.json`.
     private let isWithoutJournal: Bool
 
-    /// Places that are known: the journal's, or the durable one of `session.json`.
+    /// Known places: those of the journal, or the durable one of `session.json`.
     private let places: [JournalEntry]
-    /// Those of them that were not reached yet.
+    /// The known places that were not reached yet.
     private var rest: ArraySlice<JournalEntry>
-    /// Where the files that were read begin, if they follow on one another.
+    /// Where the files that were read begin, if they are contiguous.
     private var beginning: Marker.Position?
     private var gaps: [Gap] = []
     private var firstUptime: Double?
     private var lastUptime: Double?
-    /// The word of the last record, where it is a marker.
+    /// The word of the last record, if it is a marker.
     private var lastMarker: String?
     /// Whether the log's last record was read.
     private var isRead = false
-    /// Whether all of its files are, but for those that were removed.
+    /// Whether all files of the log are read, except removed ones.
     private let isReadWhole: Bool
 
-    /// - Parameter lines: the journal's lines about the log that are valid, in the order of their index.
+    /// - Parameter lines: the journal's valid lines about the log, in the order of their index.
     init(
         _ log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, lines: [JournalEntry],
         calls: FileCalls
@@ -67,18 +66,18 @@ struct LogRecovery {
         }
         rest = places[...]
         if isWithoutJournal {
-            // Without a journal, what was stored last is the best there is.
+            // Without a journal, the stored positions are the best available.
             positions = log.epochs.map { Marker.Position(epoch: $0.epoch, next: $0.next) }
         }
     }
 
-    /// Adopts finished files, repairs the current one, and puts what was found into `log` and `positions`.
+    /// Adopts finished files, repairs the current one, and puts the results into `log` and `positions`.
     ///
     /// - Parameters:
-    ///   - names: what the directory has.
-    ///   - finished: the log's finished files, those that were removed included, in order.
-    ///   - removed: what was removed from the session, and is gone.
-    /// - Returns: what writes its files from here on.
+    ///   - names: the names in the directory.
+    ///   - finished: the log's finished files, including removed ones, in order.
+    ///   - removed: files that were removed from the session.
+    /// - Returns: the log's file, ready to be continued.
     mutating func recover(
         names: Set<String>, finished: [FinishedName], removed: [String: RemovedFile]
     ) throws(RecordingError) -> StreamFile {
@@ -87,7 +86,7 @@ struct LogRecovery {
         let name = log.name.fileName(format)
         if current == nil, names.contains(name) { current = try read(name, segment: segment, isFinished: false) }
         if let found = current, !found.hasRecords {
-            // It says nothing. It is made anew, with its beginning, where the log continues.
+            // A file without records has no information. It is made again, with its beginning, where the log continues.
             try Directory.removeFile(directory.path.appending(name))
             if log.file != nil { log.file = name }
             current = nil
@@ -107,7 +106,7 @@ struct LogRecovery {
             }
         }
         reach(0, of: segment)
-        // The last file of a log that was closed may have been removed since.
+        // If a log was closed, its last file may have been removed since.
         let isStopped = lastMarker == Marker.Event.stop.name || (isRemoved && log.file == nil)
         if current == nil, isStopped { log.file = nil }
         log.isMarkedStopped = isStopped ? true : nil
@@ -127,7 +126,7 @@ struct LogRecovery {
 
     /// Takes over finished files that are not listed.
     ///
-    /// - Returns: the one that was torn, as that of 0.6 may be, and is the current one again.
+    /// - Returns: the file that was torn, which may happen in 0.6; it becomes the current one again.
     private mutating func adopt(
         _ finished: [FinishedName], _ removed: [String: RemovedFile]
     ) throws(RecordingError) -> Found? {
@@ -136,7 +135,7 @@ struct LogRecovery {
         let lastRemoved = unlisted.lastIndex { removed[$0.description] != nil } ?? -1
         for (index, name) in unlisted.enumerated() {
             let segment = log.files.count
-            // What the journal says of the place at which the next file begins.
+            // The journal's line about the place at which the next file begins.
             let end = places.last { $0.segment == segment + 1 && $0.bytes == 0 }
             if let file = removed[name.description] {
                 let before = log.files.reduce(0) { $0 + $1.samples }
@@ -148,7 +147,7 @@ struct LogRecovery {
             }
             let found = try read(name.description, segment: segment, isFinished: true)
             let path = directory.path.appending(name.description)
-            // Files are synced before their successors are.
+            // Each file is synced before the next one.
             let isDurable =
                 isSealedDurably || index < lastRemoved || places.contains { $0.segment > segment && $0.kind == .commit }
             if isDurable || found.isClean && found.size >= end?.sealedBytes ?? 0 {
@@ -158,7 +157,7 @@ struct LogRecovery {
                     FinishedFile(name: name.description, bytes: bytes, samples: found.samples, sha256: digest))
                 continue
             }
-            // The last goes first, so that what stays is always a beginning.
+            // The last file goes first, so that the remaining ones are always contiguous from the beginning.
             for later in unlisted[(index + 1)...].reversed() {
                 try Directory.removeFile(directory.path.appending(later.description))
             }
@@ -176,14 +175,14 @@ struct LogRecovery {
         var isClean: Bool
         var hasRecords: Bool
         var columns: [String]
-        /// What a sample's own columns are; `nil` if all are numbers.
+        /// The types of the samples' own columns; `nil` if all are numbers.
         var types: [FieldType]?
     }
 
-    /// Reads a file from its beginning, and what follows its durable place in any case: that was whole once, and a byte that
-    /// changed in it is damage, behind which nothing is torn.
+    /// Reads a file from its beginning. If that ends before the file's durable place, continues behind that place: the file was
+    /// whole up to there once, so an unreadable byte before it is damage, not a torn end.
     ///
-    /// - Parameter isFinished: whether nothing follows, although the file is whole.
+    /// - Parameter isFinished: whether the file is finished, so that its last record is complete although nothing follows.
     private mutating func read(_ name: String, segment: Int, isFinished: Bool) throws(RecordingError) -> Found {
         let path = directory.path.appending(name)
         let size = Int(try OpenFile(path, .readOnly, action: "open").byteCount())
@@ -212,7 +211,7 @@ struct LogRecovery {
     private mutating func walk(
         _ scanner: inout LogScanner, segment: Int, isFinished: Bool, into found: inout Found
     ) throws(RecordingError) {
-        // Counts once something follows: otherwise it may have been longer.
+        // An unproven record counts once something follows it: otherwise it may have been longer.
         var unproven: (marker: LogRecord, end: Int)?
         while let record = try scanner.next() {
             if let (marker, end) = unproven.take() { note(end, marker, of: segment, in: &found) }
@@ -244,7 +243,7 @@ struct LogRecovery {
         reach(end + terminatorLength, of: segment)
     }
 
-    /// Notes which columns the current file has: they may have changed after they were stored, or before.
+    /// Notes the columns of the current file: they may have changed after or before they were stored.
     private mutating func takeFields(of columns: [String], _ types: [FieldType]?) {
         let formatter = RecordFormatter(format: format, sensorType: log.stream, fields: log.fields, types: log.types)
         let names = Array(columns.drop { $0 != "sensorType" }.dropFirst().prefix { $0 != "timestampDate" })
@@ -268,7 +267,8 @@ struct LogRecovery {
         if var gap = marker.gap {
             gap.afterUptime = lastUptime
             gaps.append(gap)
-            // One of unknown length says how far its run came: what a pause left out before it stands nowhere else.
+            // A gap of unknown length states how far its run came: samples that a pause left out before it are noted nowhere
+            // else.
             setPosition(gap.epoch, gap.from.addingClamped(gap.count))
         } else if let (epoch, from) = marker.position {
             setPosition(epoch, from)
@@ -302,8 +302,8 @@ struct LogRecovery {
         log.firstUptime = log.counts.written == 0 ? nil : log.firstUptime ?? (isReadWhole ? firstUptime : nil)
         log.intervals?.breakOff()
         if isSealedDurably {
-            // What was stored of later epochs than the current one, or of a log without files, stood in the write-ahead log
-            // alone.
+            // Stored positions of epochs after the current one, or of a log without files, are of data that only the write-ahead
+            // log had.
             let current = log.epochs.firstIndex { $0.epoch == positions.last?.epoch } ?? log.epochs.endIndex
             let later = Set(log.epochs.dropFirst(current + 1).map(\.epoch))
             positions.removeAll { later.contains($0.epoch) }
@@ -313,7 +313,7 @@ struct LogRecovery {
             let epoch = log.epochs[index]
             let known = positions.first { $0.epoch == epoch.epoch }?.next ?? epoch.from
             if isWithoutJournal, !isMissing, epoch.next > known {
-                // The files have all that was stored, which alone knows what a pause left out.
+                // The files have everything that was stored. Only the stored position includes samples that a pause left out.
                 setPosition(epoch.epoch, epoch.next)
             } else {
                 log.epochs[index].next = known
@@ -328,22 +328,22 @@ struct LogRecovery {
         if record.leavesOut { countPaused() }
     }
 
-    /// Whether a stored gap lies before the files that were read. Otherwise its marker would be in them, or was torn off
-    /// with what follows it.
+    /// Whether a stored gap lies before the files that were read. Otherwise, its marker would be in them, or was torn off with
+    /// everything after it.
     private func isListed(_ gap: Gap) -> Bool {
         guard let start = beginning ?? positions.last,
             let first = log.epochs.firstIndex(where: { $0.epoch == start.epoch }),
             let own = log.epochs.firstIndex(where: { $0.epoch == gap.epoch })
         else { return true }
-        // One of unknown length moves no place.
+        // A gap of unknown length does not change the position.
         return (own, gap.from) < (first, start.next) || (own, gap.from, gap.count) == (first, start.next, 0)
     }
 
-    /// Each sample of an epoch was written, lost, or left out during a pause. The last was counted at another place than
-    /// the one to which the log was cut, and is the rest.
+    /// Each sample of an epoch was written, lost, or left out during a pause. The stored number left out was counted at another
+    /// place than the one at which the log was cut, so it is calculated from the others.
     private mutating func countPaused() {
         var spans = log.epochs.reduce(0) { $0.addingClamped(max(0, $1.next - $1.from)) }
-        // Epochs that were met just before the end are not stored.
+        // Epochs that were met just before the interruption are not stored.
         for position in positions where !log.epochs.contains(where: { $0.epoch == position.epoch }) {
             spans = spans.addingClamped(position.next)
         }
@@ -352,7 +352,7 @@ struct LogRecovery {
 }
 
 extension Gap {
-    /// Which samples it names: one of unknown length, whose count is 0, may begin with the same sample as another.
+    /// The samples of a gap. A gap of unknown length, whose count is 0, may begin with the same sample as another one.
     fileprivate struct Extent: Hashable {
         let epoch: String
         let from: Int

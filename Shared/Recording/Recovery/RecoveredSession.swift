@@ -1,22 +1,22 @@
-/// A session that was interrupted, repaired and ready to continue.
+/// An interrupted session, repaired and ready to be resumed.
 package struct RecoveredSession: Sendable {
-    /// What is known of it, with what its files say: finished files, counts, gaps and places as they are on disk.
+    /// The session's record, updated from the files: finished files, counts, gaps and places as they are on disk.
     package var record: SessionRecord
-    /// The logs of the record.
     package var logs: [LogName: RecoveredLog] = [:]
     /// Batches that waited for samples before them, in the order in which they arrived.
     package var held: [SessionRedo.HeldBatch] = []
     /// How many finished files of each log `session.json` lists. No others were announced.
     package var listedFiles: [LogName: Int] = [:]
-    /// Whether the write-ahead log led here. Otherwise its files alone did, and it does not know their places.
+    /// Whether the session was recovered with the write-ahead log. Otherwise, its files alone were used, and the log does not
+    /// know their places.
     package var isFromLog: Bool
 }
 
-/// How far a log came before it was interrupted, besides what its entry in the session's record says.
+/// How far a log came before the interruption, in addition to its entry in the session's record.
 package struct RecoveredLog: Sendable {
-    /// `nil` if the log is closed, and if the file does not exist although it should: then it must be made anew.
+    /// `nil` if the log is closed, or if the file is missing: then it must be made again.
     package let file: StreamFile.Extent?
-    /// Where each epoch continues, in the order in which they were met, the current one last.
+    /// Where each epoch continues, in the order in which the epochs were met, the current one last.
     package let positions: [Marker.Position]
 
     package init(file: StreamFile.Extent?, positions: [Marker.Position]) {

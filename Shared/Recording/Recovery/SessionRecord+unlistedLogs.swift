@@ -3,11 +3,11 @@ import Messages
 import SystemPackage
 
 extension SessionRecord {
-    /// Logs whose files a session's directory has, and neither `session.json` nor the write-ahead log says anything of them: the
-    /// disk refused the part of the write-ahead log with which they began, or that part can't be read.
+    /// Logs with files in a session's directory that neither `session.json` nor the write-ahead log mentions: the disk refused
+    /// the part of the write-ahead log with which they began, or that part can't be read.
     ///
-    /// What their own markers and their first sample say is what is known of them.
-    /// - Returns: these logs, and files that a recorder began and that have no sample.
+    /// Only their own markers and first sample describe them.
+    /// - Returns: these logs, and the files that a recorder began and that have no sample.
     func unlistedLogs(in directory: Directory) throws(RecordingError) -> (logs: [Log], empty: [String]) {
         var unlisted: (logs: [Log], empty: [String]) = ([], [])
         for (name, files) in Self.files(among: try directory.names(), without: Set(logs.map(\.name))) {
@@ -23,13 +23,13 @@ extension SessionRecord {
     private enum Finding {
         case log(Log)
         case empty
-        /// No recorder began it.
+        /// No recorder began the file.
         case foreign
     }
 
     private typealias File = (name: String, format: LogFormat, isFinished: Bool)
 
-    /// The files that may be of logs, but for those of some, in their order.
+    /// The files that may belong to logs, in order, except those of known logs.
     private static func files(
         among names: [String], without known: Set<LogName>
     ) -> [(log: LogName, files: [File])] {
@@ -49,7 +49,7 @@ extension SessionRecord {
     ) throws(RecordingError) -> Finding {
         var opening: LogRecord?
         for file in files {
-            // To open a pipe would wait for who writes into it.
+            // Opening a pipe would wait for its writer.
             let status = try? directory.path.appending(file.name).stat(followTargetSymlink: false)
             guard status?.type == .regular else { return .foreign }
             var scanner = try LogScanner(directory.path.appending(file.name), format: file.format, root: root)
@@ -61,7 +61,7 @@ extension SessionRecord {
                 guard let opening, let device = opening["device"], let (epoch, from) = opening.position,
                     let stream = record.sensorType
                 else { return .foreign }
-                // At the session's start.
+                // The publisher's uptime at the session's start.
                 let uptime = scanner.uptime - (record["timestamp"].flatMap(Double.init) ?? .nan)
                 let clock = ClockReading(uptime: uptime, date: startDate)
                 guard clock.isPossible else { continue }

@@ -3,11 +3,11 @@ import Messages
 package import SystemPackage
 
 extension SessionDirectory {
-    /// Copies a session, recovers the copy, and finishes it as far as it came. The original is only read.
+    /// Copies a session, recovers the copy, and finishes it with the data it has. The original is only read.
     ///
-    /// A session that had not ended is `failed` then, unless the stop is in all of its logs.
-    /// - Throws: `notFound` or `unreadable` if there is nothing to recover; `alreadyExists`; what reading and writing
-    ///   bring. The copy is removed then.
+    /// A session that had not ended becomes `failed`, unless all of its logs have the stop marker.
+    /// - Throws: `notFound` or `unreadable` if there is nothing to recover; `alreadyExists`; errors of reading and writing. The
+    ///   copy is then removed.
     package static func recover(
         copyOf path: FilePath, to copy: FilePath
     ) throws(RecordingError) -> SessionDirectory {
@@ -25,20 +25,20 @@ extension SessionDirectory {
                 try target.sync()
                 return directory
             }
-            // In the place where it was recorded, the recorder's log may have more than its files.
+            // If the session lies where it was recorded, the recorder's write-ahead log may have more than its files.
             let record = try directory.finishFiles(from: try log(of: original), failures: [])
             try directory.write(SessionReport(record))
             try directory.write(record)
             try directory.writeChecksums(known: record.logs.flatMap(\.files))
             return directory
         } catch {
-            // It was made by this call, and half a copy would be taken for a recording.
+            // This call made the copy, and half a copy would be taken for a recording.
             try? Directory.removeTree(copy)
             throw error
         }
     }
 
-    /// The write-ahead log that knows a session, where the session lies beside it.
+    /// The write-ahead log of a session that lies beside it; nil if there is none.
     private static func log(of session: SessionDirectory) throws(RecordingError) -> Directory? {
         guard let identifier = try session.record().logPosition?.log else { return nil }
         let recordings = Directory(session.directory.path.removingLastComponent())
@@ -60,11 +60,11 @@ extension SessionDirectory {
             try file.write(bytes, at: Int64(offset))
             offset += bytes.count
         } while bytes.count == pieceSize
-        // Whoever sees the copy may remove the original.
+        // Somebody who sees the copy may remove the original.
         try file.syncAll()
     }
 
-    /// Recovers a session and finishes its files, with what they and the write-ahead log have.
+    /// Recovers a session and finishes its files, with the data in them and in the write-ahead log.
     package func finishFiles(
         from log: Directory?, failures: [String], calls: FileCalls = .system
     ) throws(RecordingError) -> SessionRecord {
@@ -76,7 +76,7 @@ extension SessionDirectory {
             let log = record.logs[index]
             record.logs[index].file = nil
             record.logs[index].durable = nil
-            // Of an epoch that was met just before the end, records alone may be left.
+            // If an epoch was met just before the interruption, only records may be left of it.
             for position in recovered.logs[log.name]?.positions ?? []
             where !log.epochs.contains(where: { $0.epoch == position.epoch }) {
                 guard let last = log.epochs.last else { break }

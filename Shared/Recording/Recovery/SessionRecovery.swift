@@ -2,28 +2,28 @@ package import Files
 import Messages
 import SystemPackage
 
-/// Repairs interrupted sessions and makes them ready to continue.
+/// Repairs interrupted sessions so that they can be resumed.
 package struct SessionRecovery {
     package private(set) var outcomes: [SessionIdentifier: Result<RecoveredSession, RecordingError>] = [:]
-    /// What writes the files of the sessions that were recovered.
+    /// The files of the recovered sessions, ready to be continued.
     package private(set) var files: [SessionIdentifier: [LogName: StreamFile]] = [:]
-    /// What of the write-ahead log can't be read.
+    /// Why a part of the write-ahead log can't be read; nil if all of it can.
     package private(set) var damage: LogReader.Damage?
     /// The log's identifier; nil if there is none.
     package private(set) var log: String?
-    /// The position behind everything that the log has.
+    /// The end of the log's data.
     package private(set) var logEnd = 0
-    /// The position before which everything is durable that the log has.
+    /// The position before which all of the log's data is durable.
     package private(set) var logSynced = 0
 
-    /// Recovers sessions, in one pass over the write-ahead log. Takes time in proportion to what the log has, not to what was
-    /// recorded.
+    /// Recovers sessions, in one pass over the write-ahead log. The time depends on the length of the log, not on that of the
+    /// recordings.
     ///
-    /// A session that the log knows gets exactly what was committed. Of any other one, and if the log is damaged, its files
-    /// alone say how far it came: each is cut after its last whole record. A log whose beginning is missing is damaged for the
-    /// sessions that need that.
+    /// A session in the log gets exactly the data that was committed. For any other session, or if the log is damaged, the files
+    /// alone determine how far the session came: each is cut after its last whole record. If the log's beginning is missing, the
+    /// log is damaged for the sessions that need it.
     ///
-    /// - Throws: what reading the log brings; what concerns one session is its outcome.
+    /// - Throws: errors of reading the log; an error that concerns one session is that session's outcome.
     package init(
         of directories: [SessionDirectory], log logDirectory: Directory?, calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -35,7 +35,8 @@ package struct SessionRecovery {
             do throws(RecordingError) {
                 let record = try directory.record()
                 records.append((directory, record))
-                // Without the log, samples that its files lack are replayed, and are a gap only if no publisher has them.
+                // Without the log, samples that the session's files lack are replayed, and become a gap only if no publisher has
+                // them.
                 guard let position = record.logPosition, position.log == log else { continue }
                 redos[directory.session] = try SessionRedo(record, position, in: directory, calls: calls)
             } catch {
@@ -43,17 +44,17 @@ package struct SessionRecovery {
             }
         }
         var names: [UInt32: (redo: SessionRedo, log: LogName?)] = [:]
-        // What stands in `session.json` was durable in the log before.
+        // The positions in `session.json` were durable in the log first.
         let known = redos.values.map(\.position.recorded).max() ?? 0
         let missing = try reader?.missingBeginnings(from: redos.mapValues(\.position.written)) ?? [:]
-        // An old `session.json`, of a backup for example, must not keep the others from the log.
+        // An old `session.json`, of a backup for example, must not keep the other sessions from the log.
         for session in missing.keys { redos[session] = nil }
         damage = records.lazy.compactMap { missing[$0.directory.session] }.first
-        // Where no session needs the log, its last segment still says where it ends.
+        // If no session needs the log, its last segment still shows where the log ends.
         let needed = redos.values.map(\.position.written).min() ?? .max
         try reader?.forEachFrame(from: needed, knownUpTo: known) { frame in
             switch frame.kind {
-            // Numbers hold for one segment.
+            // Numbers are valid in one segment.
             case .log: names = [:]
             case .name:
                 names[frame.number] = frame.name.flatMap { name in redos[name.session].map { ($0, name.log) } }
@@ -72,7 +73,7 @@ package struct SessionRecovery {
                     directory, record, redos[directory.session], isWhole: logDamage == nil, calls: calls)
                 recovered.listedFiles = record.logs.reduce(into: [:]) { $0[$1.name] = $1.files.count }
                 try directory.removeEmptyFiles(of: recovered.record)
-                // Where nothing of the log can be read, it may have been this session's.
+                // If the log is unreadable, it may have been this session's.
                 if let damage = missing[directory.session] ?? logDamage, let position = record.logPosition,
                     log == nil || position.log == log
                 {
@@ -86,7 +87,7 @@ package struct SessionRecovery {
         }
     }
 
-    /// Recovers a session with what the log had of it, as far as that was whole and fits its files.
+    /// Recovers a session with its part of the log, if the log was whole and fits the session's files.
     private static func recover(
         _ directory: SessionDirectory, _ record: SessionRecord, _ redo: SessionRedo?, isWhole: Bool, calls: FileCalls
     ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {
@@ -101,12 +102,12 @@ package struct SessionRecovery {
 }
 
 extension SessionDirectory {
-    /// Repairs what an interrupted session has left, from its files and `session.json` alone.
+    /// Repairs an interrupted session from its files and `session.json` alone.
     ///
     /// Each log is cut after its last whole record, and files that were finished and not listed are adopted. Neither
-    /// `session.json` nor anything that is whole is changed; so it may itself be interrupted anywhere, and repeated.
+    /// `session.json` nor anything whole is changed, so the repair may itself be interrupted anywhere and repeated.
     ///
-    /// Works also for sessions that are over, whose last files are missing.
+    /// Also works for sessions that are over and whose last files are missing.
     func recoverFromFiles(
         _ record: SessionRecord, calls: FileCalls
     ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {
@@ -120,7 +121,7 @@ extension SessionDirectory {
         let lines = JournalEntry.valid(in: entries)
         let names = Set(try directory.names())
         let removed = try removedFiles()
-        // Of a session that failed, files may have been removed that it did not come to list.
+        // If a session failed, files may have been removed that it never listed.
         let finished = FinishedName.byLog(names.union(removed.keys))
         var files: [LogName: StreamFile] = [:]
         for (index, log) in record.logs.enumerated() {
@@ -131,7 +132,7 @@ extension SessionDirectory {
             session.record.logs[index] = recovery.log
             files[log.name] = file
         }
-        // What was being written beside a file, to be put in its place.
+        // Files that were being written to replace others.
         for name in names where Directory.finalName(ofTemporary: name) != nil {
             try Directory.removeFile(directory.path.appending(name))
         }
@@ -139,7 +140,7 @@ extension SessionDirectory {
         return (session, files)
     }
 
-    /// Removes files without a sample of logs that neither the write-ahead log nor `session.json` knows.
+    /// Removes files without samples, of logs that neither the write-ahead log nor `session.json` mentions.
     fileprivate func removeEmptyFiles(of record: SessionRecord) throws(RecordingError) {
         if hasChecksums || record.logPosition == nil { return }
         for name in try record.unlistedLogs(in: directory).empty {
@@ -147,10 +148,10 @@ extension SessionDirectory {
         }
     }
 
-    /// Removes files of logs that were begun by 0.6 or before, and of which nothing was stored when the session was
-    /// interrupted: they were never durable, and their samples are asked for when their stream is met again.
+    /// Removes files of logs that version 0.6 or earlier began, and of which nothing was stored when the session was interrupted:
+    /// they were never durable, and their samples are replayed when their stream is met again.
     ///
-    /// A log that was committed stays: it must have been in `session.json`.
+    /// A committed log stays: it must have been in `session.json`.
     private func removeStrays(of record: SessionRecord, _ entries: [JournalEntry]) throws(RecordingError) {
         if record.status.isOver || record.logPosition != nil { return }
         let committed = Set(entries.filter { $0.kind == .commit }.map(\.log))
@@ -165,7 +166,7 @@ extension SessionDirectory {
 }
 
 extension SessionRecord {
-    /// The names of files that look like a log's, and belong to none that the session has.
+    /// The names of files that look like a log's, but belong to none of the session's logs.
     func strays(among names: [String], _ finished: [LogName: [FinishedName]]) -> [String] {
         let formats = isFormatDefault == true ? LogFormat.known : [format]
         let known = Set(
@@ -173,7 +174,7 @@ extension SessionRecord {
                 [log.name.fileName(format(of: log))] + (finished[log.name] ?? []).map(\.description)
             })
         return names.filter { name in
-            // A file that a client added has none, a log's name has one between device and stream.
+            // A log's name has an underscore between device and stream; a file that a client added has none.
             !known.contains(name) && name.contains("_")
                 && formats.contains { LogName(ofFile: name, $0) != nil }
         }.sorted()

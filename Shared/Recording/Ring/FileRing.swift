@@ -1,9 +1,8 @@
 package import Messages
 
-/// Decides which finished files of a session with a ring are removed: those that were finished long enough ago, but none with
-/// samples of a time that somebody keeps. Pure.
+/// Decides which finished files of a session with a ring are removed: those finished long enough ago, except files with samples
+/// of a kept time. Pure.
 package struct FileRing: Sendable {
-    /// When the session started.
     private let startDate: WallTime
     /// Nanoseconds.
     private let keep: Int64
@@ -17,10 +16,10 @@ package struct FileRing: Sendable {
         startDate = record.startDate
     }
 
-    /// Whether a file was finished long enough ago. Its name has the second, on the recorder's clock: no wrong clock of a publisher
-    /// makes it older or younger.
-    /// - Parameter finishedAt: when this run of the recorder finished it, on the monotonic clock: a wall clock that is set forward
-    ///   must not make a file old. Nil for a file of an earlier run, which has its name alone.
+    /// Whether a file was finished long enough ago. Its name states the second, on the recorder's clock: a publisher's wrong
+    /// clock has no influence.
+    /// - Parameter finishedAt: when this recorder process finished the file, on the monotonic clock: a wall clock that is set
+    ///   forward must not make a file old. Nil for a file of an earlier process, for which only the name is known.
     package func isExpired(
         _ file: FinishedFile, of log: LogName, finishedAt: Int64? = nil, at now: Moment
     ) -> Bool {
@@ -30,14 +29,14 @@ package struct FileRing: Sendable {
         return end <= now.date.nanosecondsSince1970
     }
 
-    /// Whether a file has samples of a time that somebody keeps, or was written then. One of which it is not known may have any
+    /// Whether a file has samples of a kept time, or was written then. If the times of its samples are unknown, it may have any
     /// samples from before it was finished.
     package func isKept(_ file: FinishedFile, of log: LogName) -> Bool {
         kept.contains { Self.overlaps(file, of: log, $0, since: startDate) }
     }
 
-    /// Whether a file may have samples of a time, or was written then: the date of samples is their publisher's, whose clock may be
-    /// wrong.
+    /// Whether a file may have samples of a time range, or was written then: the date of samples is by their publisher's clock,
+    /// which may be wrong.
     package static func overlaps(
         _ file: FinishedFile, of log: LogName, _ time: KeptTime, since startDate: WallTime
     ) -> Bool {

@@ -1,6 +1,6 @@
 package import Messages
 
-/// A time of a session whose files the ring does not remove. Both ends belong to it.
+/// A time range of a session, including both ends, whose files the ring does not remove.
 package struct KeptTime: Codable, Hashable, Sendable {
     package var from: WallTime
     package var to: WallTime
@@ -12,8 +12,8 @@ package struct KeptTime: Codable, Hashable, Sendable {
 }
 
 extension [KeptTime] {
-    /// Adds a time. Those that touch each other become one.
-    /// - Returns: the one that it is in now.
+    /// Adds a time range, and merges those that touch.
+    /// - Returns: the range that now includes `time`.
     package mutating func insert(_ time: KeptTime) -> KeptTime {
         var whole = time
         for other in self where other.from <= time.to && time.from <= other.to {

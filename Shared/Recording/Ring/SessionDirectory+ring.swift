@@ -3,12 +3,12 @@ package import Messages
 import SystemPackage
 
 extension SessionDirectory {
-    /// Removes finished files: a line for each in `removed.ndjson`, made durable, then the files. May be interrupted anywhere, and
-    /// repeated.
+    /// Removes finished files: first a durable line for each in `removed.ndjson`, then the files. May be interrupted anywhere,
+    /// and repeated.
     ///
-    /// A file that is not what was finished stays, and so does one that has another name too.
+    /// A file that was changed since it was finished stays, and so does a file with another name.
     /// - Returns: why files were not removed, by their names.
-    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`; then it may be repeated.
+    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`; the call may then be repeated.
     package func remove(
         _ files: [FinishedFile], reason: String, at date: WallTime
     ) throws(RecordingError) -> [String: String] {

@@ -1,8 +1,8 @@
 package import Messages
 
 extension ClockReading {
-    /// What the uptime was at a session's start, in nanoseconds: to be subtracted from an uptime to get the time since then.
-    /// - Throws: `outOfRange` if no clock says so.
+    /// The uptime at a session's start, in nanoseconds: subtract it from an uptime to get the time since the start.
+    /// - Throws: `outOfRange` if no clock can have this reading.
     package func uptime(at startDate: WallTime) throws(MessageError) -> Int64 {
         let (sinceStart, overflow) = date.nanosecondsSince1970.subtractingReportingOverflow(
             startDate.nanosecondsSince1970)

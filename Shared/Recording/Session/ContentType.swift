@@ -1,9 +1,8 @@
-/// The media types that an archive's manifest names, by the endings of files.
+/// The media types in an archive's manifest, by file extension.
 package enum ContentType {
     package static let json = "application/json"
     static let text = "text/plain"
 
-    /// The media type of a file.
     package static func of(_ name: String) -> String {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else {
             return name == "SHA256SUMS" ? text : unknown

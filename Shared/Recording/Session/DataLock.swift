@@ -2,13 +2,13 @@ package import Files
 import Glibc
 package import SystemPackage
 
-/// Keeps other programs of its kind out of a data directory as long as it lives: locks of flock(2) on `.lock` in the
-/// directory that is the program's own.
+/// Keeps other programs of the same kind out of a data directory as long as this value exists: locks of flock(2) on `.lock` in
+/// the program's own directory.
 ///
-/// The system takes them back when the program ends, however it ends. The files stay, and say which process has them.
+/// The system releases the locks when the program ends, however it ends. The files stay, and state which process has the locks.
 ///
-/// Recorders may split a data directory: one without a shard has `recordings/.lock` for itself, one with a shard shares
-/// it with others of its kind and has `recordings/.lock-2-of-3` for itself.
+/// Recorders may split a data directory. A recorder without a shard has `recordings/.lock` for itself. A recorder with a shard
+/// shares it with other such recorders, and has `recordings/.lock-2-of-3` for itself.
 package struct DataLock: Sendable {
     private let files: [OpenFile]
 
@@ -25,9 +25,9 @@ package struct DataLock: Sendable {
         return DataLock(files: [common, try take(".lock\(shard.fileSuffix)", kind: " with shard \(shard)")])
     }
 
-    /// Takes the lock of a program that shares its directory with nobody, and makes the directory if it is missing.
+    /// Takes the lock of a program that shares its directory with no other, and makes the directory if it is missing.
     ///
-    /// - Parameter directory: the program's own directory in there.
+    ///   - directory: the program's own directory in the data directory.
     /// - Throws: `locked` while another program, or another lock of this one, has it.
     package static func acquire(
         in data: FilePath, directory: String, for program: String
@@ -36,7 +36,7 @@ package struct DataLock: Sendable {
         return DataLock(files: [try lock(".lock", in: directory, of: data, program: program)])
     }
 
-    /// - Parameter kind: what tells the program that has the lock from others of its name, for the error.
+    /// - Parameter kind: for the error, the difference between the program that has the lock and others of its name.
     private static func lock(
         _ name: String, in directory: Directory, isShared: Bool = false, of data: FilePath, program: String,
         kind: String = ""

@@ -1,13 +1,13 @@
 package import Messages
 
-/// How regularly the samples of a stream were taken: the times between consecutive ones, in memory that does not grow
-/// with their number.
+/// How regularly the samples of a stream were taken: the times between consecutive samples, in memory that does not grow with
+/// their number.
 ///
-/// Deviations from the nominal interval are counted in buckets that are a 32nd as wide as what they hold, as those of
-/// HdrHistogram are: exact up to 63 ns, then to 3 %. In JSON `buckets` has the counts by the least deviation of their
-/// bucket, in nanoseconds, if there are any. Uptimes that are no numbers are passed over.
+/// Deviations from the nominal interval are counted in buckets whose width is a 32nd of their values, as in HdrHistogram: exact
+/// up to 63 ns, then to 3 %. In JSON, `buckets` maps the least deviation of each bucket with a count, in nanoseconds, to that
+/// count. Uptimes that are not numbers are skipped.
 package struct IntervalStatistics: Hashable, Sendable {
-    /// Samples per second as the publisher names it; nil if there is no rate to deviate from.
+    /// Samples per second, as the publisher states; nil without a valid rate.
     package let nominalRate: Double?
     package private(set) var count = 0
     /// The longest interval, in seconds of the publisher's clock.
@@ -15,7 +15,7 @@ package struct IntervalStatistics: Hashable, Sendable {
 
     /// The largest deviation, in nanoseconds.
     private var maximum: Int64 = 0
-    /// How many deviations each bucket has; empty without a nominal rate.
+    /// The number of deviations in each bucket; empty without a nominal rate.
     private var counts: [Int]
     /// The uptime at which the next interval begins; nil if none ends with the next sample.
     private var last: Double?
@@ -27,15 +27,15 @@ package struct IntervalStatistics: Hashable, Sendable {
         counts = [Int](repeating: 0, count: rate == nil ? 0 : Self.bucket(of: .max) + 1)
     }
 
-    /// Adds rows that follow on one another and on those added last: none was left out between two that were written.
+    /// Adds rows that follow each other and those added last: no row in between was left out.
     package mutating func add(_ rows: FormattedRows) {
         rows.uptimes.withUnsafeBufferPointer { add($0) }
         if rows.endsPaused { breakOff() }
     }
 
-    /// Adds samples by their uptimes, in seconds; they follow on those added last.
+    /// Adds samples by their uptimes, in seconds; they follow those added last.
     package mutating func add(_ uptimes: UnsafeBufferPointer<Double>) {
-        // What NaN is part of is not a number either, and falls out of all comparisons.
+        // A result with a NaN in it is NaN too, and fails every comparison.
         var last = last ?? .nan
         var count = 0
         var longest = longest ?? -.infinity
@@ -62,12 +62,12 @@ package struct IntervalStatistics: Hashable, Sendable {
         self.maximum = maximum
     }
 
-    /// Notes that the next sample does not follow on the last one: after a pause, a gap, or in another epoch.
+    /// Notes that the next sample does not follow the last one: after a pause, a gap, or in another epoch.
     package mutating func breakOff() {
         last = nil
     }
 
-    /// How far intervals were from the nominal one, in seconds; nil if there is none, or no nominal rate.
+    /// Deviations of intervals from the nominal one, in seconds; nil without intervals or a nominal rate.
     package var jitter: SessionReport.Latency? {
         guard nominalRate != nil, count > 0 else { return nil }
         return SessionReport.Latency(
@@ -75,7 +75,7 @@ package struct IntervalStatistics: Hashable, Sendable {
             maximum: Double(maximum) / 1e9)
     }
 
-    /// The deviation, in seconds, that so many do not exceed: the upper end of its bucket.
+    /// The deviation, in seconds, that `rank` deviations do not exceed: the upper end of its bucket.
     private func deviation(rank: Int) -> Double {
         var rest = rank
         let bucket = counts.firstIndex { count in

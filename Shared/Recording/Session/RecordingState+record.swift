@@ -1,7 +1,7 @@
 package import Messages
 
 extension RecordingState {
-    /// Adds what is known of a session besides its streams.
+    /// Adds everything about a session except its streams.
     package mutating func describe(_ record: SessionRecord) {
         let step = record.steps.last?.step ?? record.step
         task = record.task.isEmpty ? nil : record.task

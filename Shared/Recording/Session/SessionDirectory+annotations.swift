@@ -3,26 +3,27 @@ import Hashing
 package import Messages
 import SystemPackage
 
-/// Annotations that are added to a session that is over: lines of a file beside `session.json`, which has the others.
+/// Annotations that are added to a session after its end: lines of a file beside `session.json`, which has the earlier ones.
 extension SessionDirectory {
     package static let annotationsName = "annotations.ndjson"
 
     private var annotationsFile: LineFile { LineFile(Self.annotationsName, in: directory) }
 
-    /// All annotations of a session, in the order in which they arrived. Lines that can't be read are left out.
-    /// - Parameter record: what `session.json` says.
+    /// All annotations of a session, in the order in which they arrived. Unreadable lines are left out.
+    /// - Parameter record: the contents of `session.json`.
     package func annotations(of record: SessionRecord) throws(RecordingError) -> [Annotation] {
         (record.annotations ?? [])
             + (try annotationsFile.lines().compactMap { try? WireCoding.decode(Annotation.self, from: $0) })
     }
 
-    /// The annotations of a session that hold, in the order of their time; see `Annotation.valid`.
-    /// - Parameter record: what `session.json` says.
+    /// The valid annotations of a session, in the order of their time; see `Annotation.valid`.
+    /// - Parameter record: the contents of `session.json`.
     package func validAnnotations(of record: SessionRecord) throws(RecordingError) -> [Annotation] {
         Annotation.valid(in: try annotations(of: record))
     }
 
-    /// Adds an annotation to a session that is over. When this returns, it would survive a power cut. One writer at a time.
+    /// Adds an annotation to a session that is over. When this returns, the annotation survives a power cut. One writer at a
+    /// time.
     package func add(_ annotation: Annotation, calls: FileCalls = .system) throws(RecordingError) {
         try annotationsFile.append([StoredJSON.line(annotation)], calls: calls)
         guard var sums = try checksums() else { return }
@@ -30,7 +31,7 @@ extension SessionDirectory {
         try write(checksums: sums, calls: calls)
     }
 
-    /// Whether the file begins with whole lines that have a hash: so it is if a kill came between a line and its hash.
+    /// Whether the file begins with whole lines that have this hash, as after a kill between writing a line and its hash.
     package func annotationsContinue(_ sha256: String?) -> Bool {
         guard let sha256 else { return true }
         guard let bytes = try? directory.read(Self.annotationsName) else { return false }

@@ -2,17 +2,17 @@ package import Files
 import Messages
 import SystemPackage
 
-/// Files that clients add to a session: a photo, a survey.
+/// Files that clients add to a session, such as a photo or a survey.
 extension SessionDirectory {
-    /// Bytes of a file, at most.
+    /// Most bytes of a file.
     package static let maximumFileBytes = 1 << 30
 
-    /// Writes a piece of a file. It gets its name with the last piece; then it would survive a power cut.
+    /// Writes a piece of a file. The file gets its name with the last piece, and then survives a power cut.
     /// - Parameters:
-    ///   - offset: where the piece begins: 0 to begin anew, or how many bytes there are.
-    ///   - isLast: whether the file is whole with it.
-    /// - Returns: how many bytes there are now, and the SHA-256 of the whole file.
-    /// - Throws: `invalidParameter` if the name can't be used, or if the piece does not follow on what is there.
+    ///   - offset: where the piece begins: 0 to start again, or at most the number of bytes received so far.
+    ///   - isLast: whether the piece completes the file.
+    /// - Returns: the number of bytes received so far, and the SHA-256 of the complete file.
+    /// - Throws: `invalidParameter` if the name can't be used, or if bytes before the piece are missing.
     package func add(
         _ bytes: [UInt8], to name: String, at offset: Int, isLast: Bool
     ) throws(RecordingError) -> (bytes: Int, sha256: String?) {
@@ -21,7 +21,7 @@ extension SessionDirectory {
         let temporary = Directory.temporaryName(for: name)
         let path = directory.path.appending(temporary)
         if offset > 0, isLast, !directory.contains(temporary), isFile(name), size(of: name) == end {
-            // A repeat, whose first answer was lost.
+            // A repeated request, whose first answer was lost.
             return (end, try FinishedFile.measure(directory.path.appending(name)).sha256)
         }
         let file = try OpenFile(openingOrCreating: path)
@@ -43,20 +43,20 @@ extension SessionDirectory {
         return (end, try FinishedFile.measure(directory.path.appending(name)).sha256)
     }
 
-    /// Removes files that were begun and never became whole.
+    /// Removes files that were begun and never completed.
     package func removeUnfinishedFiles() {
         for name in (try? directory.names()) ?? [] where Directory.finalName(ofTemporary: name) != nil {
             try? Directory.removeFile(directory.path.appending(name))
         }
     }
 
-    /// Refuses names that are not those of files beside the stream files.
+    /// Refuses names of stream files and other reserved names.
     private static func check(_ name: String) throws(RecordingError) {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         let isStream = parts.last.flatMap { LogFormat(rawValue: $0.lowercased()) } != nil && name.contains("_")
         let reserved = [
             recordName, reportName, checksumsName, annotationsName, RemovedFile.fileName, JournalEntry.fileName,
-            // An archive needs them itself.
+            // An archive uses these names itself.
             "metadata.json", "answers.json", "taskResult.json",
         ]
         let isReserved = reserved.contains { $0.lowercased() == name.lowercased() }

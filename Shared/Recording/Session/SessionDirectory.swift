@@ -2,16 +2,16 @@ package import Files
 package import Messages
 package import SystemPackage
 
-/// A session's directory, `<data>/recordings/<session>`: who else needs a file of it finds out here where it is.
+/// A session's directory, `<data>/recordings/<session>`, and the places of its files.
 ///
-/// `session.json` and `report.json` are replaced whole: at every moment, also after a power cut, the old or the new one
-/// is there.
+/// `session.json` and `report.json` are replaced as a whole: at every moment, even after a power cut, either the old or the new
+/// one is there.
 package struct SessionDirectory: Hashable, Sendable {
     package let session: SessionIdentifier
     package let directory: Directory
 
     package static let recordingsName = "recordings"
-    /// What was asked of a session and how far it came.
+    /// The request for a session, and its state.
     package static let recordName = "session.json"
     package static let reportName = "report.json"
     package static let checksumsName = "SHA256SUMS"
@@ -23,7 +23,7 @@ package struct SessionDirectory: Hashable, Sendable {
 
     /// The directory of a session, wherever it was copied to.
     ///
-    /// - Throws: `notFound` or `unreadable`: who it is of stands in its `session.json`.
+    /// - Throws: `notFound` or `unreadable`: the session's name is read from its `session.json`.
     package init(at path: FilePath) throws(RecordingError) {
         let directory = Directory(path)
         session = try StoredJSON.read(SessionRecord.self, from: Self.recordName, in: directory).session
@@ -50,33 +50,33 @@ package struct SessionDirectory: Hashable, Sendable {
         return new
     }
 
-    /// Makes the directory for a new session, with what is known of it.
+    /// Makes the directory for a new session, with its record.
     package static func create(_ record: SessionRecord, in data: FilePath) throws(RecordingError) -> SessionDirectory {
         let directory = SessionDirectory(record.session, in: data)
         do throws(RecordingError) {
             _ = try create(record.session, in: data)
         } catch {
             guard error.code == .alreadyExists, try directory.isLeftEmpty() else { throw error }
-            // Its entry may not be durable yet.
+            // The directory's entry may not be durable yet.
             try recordings(in: data).sync()
         }
         do throws(RecordingError) {
             try directory.write(record)
         } catch {
-            // Its name must be free for another try.
+            // The session's name must be free for another try.
             try? Directory.removeTree(directory.directory.path)
             throw error
         }
         return directory
     }
 
-    /// Whether a program that was killed in `create` left it: with no record, and nothing but the beginning of one.
+    /// Whether a program was killed in `create` and left the directory with at most an unfinished record.
     private func isLeftEmpty() throws(RecordingError) -> Bool {
         guard directory.exists else { return false }
         return try directory.names().allSatisfy { Directory.finalName(ofTemporary: $0) == Self.recordName }
     }
 
-    /// Removes the journal that 0.6 and before kept, once the session's places are known without it.
+    /// Removes the journal of version 0.6 or earlier, once the session's places are known without it.
     package func removeJournal() {
         try? Directory.removeFile(directory.path.appending(JournalEntry.fileName))
     }
@@ -94,7 +94,7 @@ package struct SessionDirectory: Hashable, Sendable {
         return old
     }
 
-    /// The sessions in a data directory, by name. Other things that lie there are passed over.
+    /// The sessions in a data directory, by name. Other entries are ignored.
     package static func sessions(in data: FilePath) throws(RecordingError) -> [SessionIdentifier] {
         try recordings(in: data).names()
             .compactMap { try? SessionIdentifier($0) }
@@ -102,7 +102,7 @@ package struct SessionDirectory: Hashable, Sendable {
             .sorted()
     }
 
-    /// Where a file of the session is under the data directory, as events name it.
+    /// The path of a file under the data directory, as in events.
     package func relativePath(of file: String) -> String {
         "\(Self.recordingsName)/\(session)/\(file)"
     }
@@ -126,14 +126,14 @@ package struct SessionDirectory: Hashable, Sendable {
 
     // MARK: Checksums
 
-    /// Replaces `SHA256SUMS`: what every other file of the directory is, in the form of sha256sum(1). The last thing
-    /// that is written to a session.
+    /// Replaces `SHA256SUMS`: the hash of every other file of the directory, in the format of sha256sum(1). The last file that is
+    /// written to a session.
     ///
-    /// Hidden files are passed over, and directories; so are names with a backslash or a control character, which that
-    /// form writes in another way and which no file of ours has. Files that were removed earlier are not in it; of those
-    /// that are removed later, `removed.ndjson` tells, which changes and is passed over too: `--ignore-missing` has
-    /// sha256sum(1) check what is left.
-    /// - Parameter known: files whose hash was taken already; they are not read again.
+    /// Excluded are hidden files, directories, and names with a backslash or a control character, which that format writes
+    /// differently and no file of the recorder has. Files that were removed earlier are not listed. Files removed later are
+    /// listed in `removed.ndjson`, which changes and is excluded too: with `--ignore-missing`, sha256sum(1) checks the remaining
+    /// files.
+    /// - Parameter known: files with a known hash; they are not read again.
     package func writeChecksums(
         known: [FinishedFile] = [], calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -144,20 +144,19 @@ package struct SessionDirectory: Hashable, Sendable {
             do {
                 sums[name] = if let taken = known[name] { taken } else { try FinishedFile.measure(path).sha256 }
             } catch {
-                // One that was removed just now.
+                // The file was removed just now.
                 if error.code != .notFound { throw error }
             }
         }
         try write(checksums: sums, calls: calls)
     }
 
-    /// Replaces `SHA256SUMS` by hashes of these files.
     func write(checksums: [String: String], calls: FileCalls) throws(RecordingError) {
         let lines = checksums.sorted { $0.key < $1.key }.map { "\($0.value)  \($0.key)\n" }
         try directory.replace(Self.checksumsName, with: Array(lines.joined().utf8), calls: calls)
     }
 
-    /// Whether `SHA256SUMS` is there: nothing will be written to the session any more.
+    /// Whether `SHA256SUMS` exists: nothing more will be written to the session.
     package var hasChecksums: Bool { directory.contains(Self.checksumsName) }
 
     /// Reads `SHA256SUMS`: the hashes by the names of the files; `nil` if there is none.
@@ -171,7 +170,7 @@ package struct SessionDirectory: Hashable, Sendable {
             guard digits.utf8.count == 64, digits.allSatisfy(\.isHexDigit), rest.hasPrefix("  ") else {
                 throw RecordingError(
                     .unreadable, action: "read", path: directory.path.appending(Self.checksumsName),
-                    reason: "a line of it is not a checksum", advice: "Somebody may have changed it.")
+                    reason: "a line of it is not a checksum", advice: "It may have been changed by hand.")
             }
             checksums[String(rest.dropFirst(2))] = String(digits)
         }
@@ -182,7 +181,7 @@ package struct SessionDirectory: Hashable, Sendable {
         (try? directory.path.appending(name).stat(followTargetSymlink: false).type) == .regular
     }
 
-    /// Whether a file of this name is one of those that `SHA256SUMS` has.
+    /// Whether `SHA256SUMS` includes files of this name.
     package static func hasChecksum(_ name: String) -> Bool {
         name != checksumsName && name != RemovedFile.fileName && !name.hasPrefix(".")
             && !name.unicodeScalars.contains { $0 < " " || $0 == "\\" }

@@ -8,7 +8,7 @@ package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringCo
 
     private static let maximumBytes = 128
 
-    /// The name that somebody asked for.
+    /// - Throws: `invalidParameter` if `text` is not a valid name.
     package init(_ text: String) throws(RecordingError) {
         guard Self.isValid(text) else {
             throw RecordingError(
@@ -19,9 +19,9 @@ package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringCo
         self.text = text
     }
 
-    /// A name for a session that nobody named, such as `20261121T025501Z-3f9a`.
+    /// A name for a session without one, such as `20261121T025501Z-3f9a`.
     ///
-    /// - Parameter random: tells sessions of the same second apart.
+    /// - Parameter random: makes the name differ from others of the same second.
     package init(startedAt date: WallTime, random: UInt16) {
         let stamp = FinishedName.stamp(of: date)
         let digits = [UInt8(random >> 8), UInt8(random & 0xFF)].hexDigits

@@ -1,17 +1,17 @@
 package import Messages
 
 extension SessionRecord {
-    /// Annotations of a session, at most: they stand in its record.
+    /// Most annotations of a session: its record includes them.
     package static let maximumAnnotations = 5_000
     private static let maximumLabelLength = 256
     private static let maximumNoteLength = 1_024
 
     /// The annotation that a request asks for.
     /// - Parameters:
-    ///   - known: those that the session has.
+    ///   - known: the session's annotations so far.
     ///   - date: when the request arrived, on the recorder's clock.
-    /// - Returns: with `isNew` false, one that is there already.
-    /// - Throws: `invalidParameter`; `unknownStream` if the session records no such stream; `busy` if there are too many.
+    /// - Returns: the annotation; `isNew` is false if the session already has it.
+    /// - Throws: `invalidParameter`, also if there are too many; `unknownStream` if the session records no such stream.
     package func annotation(
         _ request: RecordingAnnotate, known: [Annotation], at date: WallTime
     ) throws(RequestError) -> (annotation: Annotation, isNew: Bool) {
@@ -28,7 +28,7 @@ extension SessionRecord {
                 "corrects is \(number): the session has \(known.count) annotations, numbered from 1")
         }
         var from = request.from ?? date
-        // A correction is about the time of what it corrects, unless it says otherwise.
+        // A correction has the time of the annotation that it corrects, unless the request has another.
         var to = request.to
         if request.from == nil, let corrected = known.first(where: { $0.number == request.corrects }) {
             from = corrected.from
@@ -60,7 +60,7 @@ extension SessionRecord {
 }
 
 extension Annotation {
-    /// Whether both say the same, whenever they arrived.
+    /// Whether both are equal, apart from number and date of arrival.
     fileprivate func isSame(as other: Annotation) -> Bool {
         var other = other
         (other.number, other.date) = (number, date)

@@ -1,10 +1,11 @@
 package import Messages
 
 extension SessionRecord {
-    /// How long a step's name may be, in bytes of UTF-8: it stands in every record.
+    /// Most bytes of UTF-8 in the name of a step: every record includes it.
     package static let maximumNameLength = 256
 
-    /// Which steps a stream is recorded in; nil for all. If several of the names asked for are its, the most exact one counts.
+    /// The steps in which a stream is recorded; nil for all. If several requested patterns match the stream, the most exact one
+    /// applies.
     package func choice(of stream: StreamName) -> StreamChoice? {
         guard let choices else { return nil }
         let name = [stream.description, "\(stream.device)/", StreamName.everything].first(where: streams.contains)
@@ -19,7 +20,7 @@ extension SessionRecord {
     /// Whether samples that arrived may have been left out of the logs.
     var leavesOut: Bool { choices != nil || !pauses.isEmpty }
 
-    /// Takes what a request asks for.
+    /// Takes the requested streams and their steps.
     package mutating func choose(_ asked: [StreamChoice]) {
         streams = asked.map(\.stream)
         let choices = asked.filter(\.hasSteps)
@@ -27,7 +28,7 @@ extension SessionRecord {
     }
 
     /// Refuses a name that is too long.
-    /// - Parameter field: what it is the name of, as the request calls it.
+    /// - Parameter field: the name's key in the request.
     /// - Throws: `invalidParameter`.
     package static func check(_ name: String?, _ field: String) throws(RequestError) {
         let count = name?.utf8.count ?? 0
@@ -36,7 +37,7 @@ extension SessionRecord {
             "\(field) has \(count) bytes, and stands in every record: write at most \(maximumNameLength)")
     }
 
-    /// Refuses steps that can't be.
+    /// Refuses steps of a stream that is listed twice, and names of steps that are empty or too long.
     /// - Throws: `invalidParameter`.
     package static func check(_ asked: [StreamChoice]) throws(RequestError) {
         guard asked.contains(where: \.hasSteps) else { return }

@@ -1,7 +1,7 @@
 package import Messages
 
 extension SessionReport {
-    /// The report for people: a line per stream, what was lost or failed, how regular it was, and the files.
+    /// The report for people: a line per stream, losses and failures, how regular the stream was, and the files.
     ///
     /// Lines end with a line feed, the last one too; columns are aligned for a font of one width.
     package var table: String {
@@ -18,8 +18,8 @@ extension SessionReport {
             if let origin = stream.origin, origin != .measured { lines.append("\(stream.stream) is \(origin)") }
             if stream.expected == 0, stream.gaps.isEmpty {
                 lines.append(
-                    "\(stream.stream): no sample was taken while the session ran: its source had ended, was stopped, or had "
-                        + "nothing to say")
+                    "\(stream.stream): no sample was taken while the session ran: its source had ended, was stopped, or sent "
+                        + "nothing")
             }
             lines += stream.gaps.map { "gap in \(stream.stream): \($0.sentence)" }
             if let filled = stream.filled { lines.append("\(stream.stream): \(filled) lost samples were filled in") }
@@ -29,7 +29,7 @@ extension SessionReport {
                 )
             }
             if !stream.isEndKnown {
-                lines.append("end of \(stream.stream) unknown: its publisher did not say how many samples there are")
+                lines.append("end of \(stream.stream) unknown: its publisher did not report how many samples there are")
             }
         }
         lines += (fills ?? []).map(\.sentence)

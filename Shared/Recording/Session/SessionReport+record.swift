@@ -1,12 +1,12 @@
 package import Messages
 
 extension SessionReport {
-    /// The report of a session, from what is known of it.
+    /// The report of a session, from its record.
     ///
     /// - Parameters:
-    ///   - record: with the logs as they are now, files that are still being written included. A session that is not over
-    ///     ends where it starts.
-    ///   - openBytes: the length of those files, by log.
+    ///   - record: with the current logs, including files that are still being written. A session that is not over ends at its
+    ///     start.
+    ///   - openBytes: the length of the files being written, by log.
     ///   - commitLatency: seconds from publication to commit.
     package init(
         _ record: SessionRecord, openBytes: [LogName: Int] = [:],
@@ -59,7 +59,7 @@ extension SessionReport.Stream {
 }
 
 extension ClockOffset {
-    /// The offset of each publisher's clock, in the order in which they were compared first.
+    /// The offset of each publisher's clock, in the order of the first comparisons.
     static func offsets(of comparisons: [ClockComparison]) -> [ClockOffset] {
         let groups = Dictionary(grouping: comparisons.enumerated(), by: \.element.endpoint)
         return groups.sorted { $0.value[0].offset < $1.value[0].offset }.map { endpoint, own in

@@ -3,49 +3,49 @@ import Glibc
 package import Messages
 import SystemPackage
 
-/// What is in a session's directory, for people and programs: when, how long, which streams, how much.
+/// The contents of a session's directory, for people and programs: times, streams, and sizes.
 package struct SessionSummary: Codable, Hashable, Sendable {
     package var session: String
     package var task: String?
     package var status: SessionStatus
     package var startDate: WallTime
     package var endDate: WallTime?
-    /// Seconds from the start to the end; of a session that is not over, to what was on disk last.
+    /// Seconds from the start to the end; for a session that is not over, to the last write on disk.
     package var duration: Double
     package var format: LogFormat
     package var steps: [SessionRecord.Step]
     package var pauses: [SessionRecord.Pause]
-    /// The streams that are recorded in some steps alone; `nil` if there are none.
+    /// The streams that are recorded only in some steps; `nil` if there are none.
     package var choices: [StreamChoice]?
     package var restarts: [WallTime]
     package var failures: [String]
     package var streams: [Stream]
-    /// The annotations that hold; `nil` if there are none.
+    /// The valid annotations; `nil` if there are none.
     package var annotations: [Annotation]?
-    /// What lost samples were filled in from after the session; `nil` if none were.
+    /// The fills of lost samples after the session; `nil` if there are none.
     package var fills: [SessionReport.Fill]?
 
     package struct Stream: Codable, Hashable, Sendable {
         package var stream: StreamName
         package var log: LogName
         package var fields: [String]
-        /// What their values are, a word for each; `nil` if all are numbers.
+        /// The types of the fields' values; `nil` if all are numbers.
         package var types: [FieldType]?
         package var unit: String?
         package var samples: Int
-        /// Of them, those that were filled in after the session; `nil` if none were.
+        /// How many of the samples were filled in after the session; `nil` if none were.
         package var filled: Int?
         /// Samples that were lost, as far as their number is known.
         package var lost: Int
         package var gaps: [Gap]
         package var nominalRate: Double?
         package var actualRate: Double?
-        /// Bytes of all files, removed ones too.
+        /// Bytes of all files, including removed ones.
         package var bytes: Int
         package var format: LogFormat?
-        /// Whether its data were measured, replayed or simulated; `nil` if no publisher said.
+        /// Whether the data were measured, replayed or simulated; `nil` if no publisher reported it.
         package var origin: DataOrigin?
-        /// Its files in order, the one being written last; those that were removed are not among them.
+        /// The files in order, the one being written last, without removed ones.
         package var files: [String]
         /// The files that were removed after they were finished; `nil` if none was.
         package var removed: [RemovedFile]?
@@ -102,7 +102,7 @@ package struct SessionSummary: Codable, Hashable, Sendable {
 }
 
 extension SessionDirectory {
-    /// What is in the directory, from what was stored; no log is read.
+    /// A summary of the directory from its documents; no log is read.
     package func summary() throws(RecordingError) -> SessionSummary {
         let record = try record()
         let lines = record.status.isOver ? [] : (try? JournalEntry.read(in: directory)) ?? []
@@ -132,7 +132,7 @@ extension SessionDirectory {
             }, annotations: annotations.isEmpty ? nil : annotations, fills: report.fills)
     }
 
-    /// When something was written last of a session that is not over: as a journal says, or else the files' own dates.
+    /// When a session that is not over was last written to: according to a journal, or else to the files' own dates.
     func lastDate(of record: SessionRecord) -> WallTime? {
         let lines = (try? JournalEntry.read(in: directory)) ?? []
         if let last = lines.map(\.date).max() { return last }
@@ -145,7 +145,7 @@ extension SessionDirectory {
         }.max()
     }
 
-    /// A file's length; 0 if it is not there.
+    /// The length of a file; 0 if it does not exist.
     package func size(of name: String) -> Int {
         Int((try? directory.path.appending(name).stat(followTargetSymlink: false).size) ?? 0)
     }

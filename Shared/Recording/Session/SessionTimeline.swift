@@ -1,12 +1,12 @@
 package import Messages
 
-/// Knows which step a session was in, and whether samples were left out, at any time since its start: of all streams, or of one
-/// that is recorded in some steps alone, or was paused by itself.
+/// The step of a session, and whether samples are left out, at any time since the session's start: for all streams, or for one
+/// that is recorded only in some steps or was paused by itself.
 ///
-/// A sample gets the step that was valid when it was taken, however late it arrives; at exactly a change's time the new
-/// state counts. Times before the first change have the initial state, times after the last change have the last one.
-/// All times are nanoseconds since the session's start, and changes come in order: one that claims to be earlier than
-/// the last takes effect at the last's time.
+/// A sample gets the step that was valid when it was taken, however late it arrives; at exactly a change's time, the new state
+/// applies. Times before the first change have the initial state, times after the last change have the last one. All times are
+/// nanoseconds since the session's start, and changes come in order: a change that claims to be earlier than the last takes
+/// effect at the last one's time.
 package struct SessionTimeline: Hashable, Sendable {
     package struct State: Hashable, Sendable {
         package var stepPath: String
@@ -30,14 +30,14 @@ package struct SessionTimeline: Hashable, Sendable {
 
     /// The task's name, the first part of each step path; may be empty.
     package let task: String
-    /// The stream whose timeline it is; nil for one of all streams that have none of their own.
+    /// The stream of the timeline; nil for the timeline of all streams without their own.
     package let stream: StreamName?
-    /// The steps that the stream is recorded in.
+    /// The steps in which the stream is recorded.
     private let choice: StreamChoice?
     private var step: String
     private var causes: Causes
 
-    /// In order of time, each later than the one before. The first holds from the beginning of time.
+    /// In order of time, each later than the one before. The first applies from the beginning of time.
     private var changes: [Change]
 
     package init(task: String, step: String, stream: StreamName? = nil, choice: StreamChoice? = nil) {
@@ -50,7 +50,7 @@ package struct SessionTimeline: Hashable, Sendable {
         changes = [Change(time: .min, state: state)]
     }
 
-    /// "task/step"; if one is empty, the other; if both are, nothing.
+    /// "task/step"; if one is empty, the other; if both are, an empty text.
     package static func path(task: String, step: String) -> String {
         if task.isEmpty { return step }
         return step.isEmpty ? task : "\(task)/\(step)"
@@ -68,9 +68,9 @@ package struct SessionTimeline: Hashable, Sendable {
         change(at: time) { $0.stepPath = path }
     }
 
-    /// Pauses the session, or the stream alone.
+    /// Pauses the session, or only the stream.
     ///
-    /// - Returns: `false`, and nothing changes, if it is paused.
+    /// - Returns: `false` if it is already paused; then nothing changes.
     @discardableResult
     package mutating func pause(_ stream: StreamName? = nil, at time: Int64) -> Bool {
         guard causes.insert(stream == nil ? .session : .stream).inserted else { return false }
@@ -78,9 +78,9 @@ package struct SessionTimeline: Hashable, Sendable {
         return true
     }
 
-    /// Continues after a pause of the session, or of the stream alone.
+    /// Ends a pause of the session, or only of the stream.
     ///
-    /// - Returns: `false`, and nothing changes, if it is not paused.
+    /// - Returns: `false` if it is not paused; then nothing changes.
     @discardableResult
     package mutating func resume(_ stream: StreamName? = nil, at time: Int64) -> Bool {
         guard causes.remove(stream == nil ? .session : .stream) != nil else { return false }
@@ -88,7 +88,7 @@ package struct SessionTimeline: Hashable, Sendable {
         return true
     }
 
-    /// The state at `time`, and the times, both included, over which it is the same.
+    /// The state at `time`, and the range of times that have this state.
     package func span(at time: Int64) -> (times: ClosedRange<Int64>, state: State) {
         let index = index(at: time)
         let end = index + 1 < changes.count ? changes[index + 1].time - 1 : .max
@@ -107,7 +107,7 @@ package struct SessionTimeline: Hashable, Sendable {
         }
     }
 
-    /// The last change that is not after `time`. A binary search: sessions may have thousands of steps.
+    /// The index of the last change that is not after `time`. A binary search: sessions may have thousands of steps.
     private func index(at time: Int64) -> Int {
         var low = 0
         var high = changes.count
@@ -120,15 +120,15 @@ package struct SessionTimeline: Hashable, Sendable {
 }
 
 extension SessionTimeline {
-    /// - Parameter stream: the stream whose timeline it is; nil for one of all streams that have none of their own.
+    /// - Parameter stream: the stream of the timeline; nil for the timeline of all streams without their own.
     package init(_ record: SessionRecord, of stream: StreamName? = nil) {
         self.init(
             task: record.task, step: record.step, stream: stream, choice: stream.flatMap { record.choice(of: $0) })
         for change in record.changes where change.stream == nil || change.stream == stream { take(change) }
     }
 
-    /// Takes a change of the session, or of its stream.
-    /// - Returns: what is to be marked in the stream's log.
+    /// Applies a change of the session, or of the timeline's stream.
+    /// - Returns: the events to mark in the stream's log.
     @discardableResult
     package mutating func take(_ change: SessionRecord.Change) -> [Marker.Event] {
         let wasPaused = current.isPaused

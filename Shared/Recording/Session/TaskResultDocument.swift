@@ -3,14 +3,14 @@ import Hashing
 package import Messages
 import SystemPackage
 
-/// The contents of `taskResult.json`: what was given as the task's result, with what the recorder knows of the run.
+/// The contents of `taskResult.json`: the given result of the task, and the recorder's data about the run.
 package struct TaskResultDocument {
     /// A stream file that belongs to the result.
     package struct File {
         package var log: LogName
         package var name: String
         package var contentType: String
-        /// When it was begun.
+        /// When the file was begun.
         package var startDate: WallTime
 
         package init(log: LogName, name: String, contentType: String, startDate: WallTime) {
@@ -24,20 +24,20 @@ package struct TaskResultDocument {
     /// The task's or the section's name; never empty.
     package let identifier: String
     package let taskRunUUID: String
-    /// All of it, or, where log files are added, what they are added to.
+    /// The whole document in a section; otherwise the document with empty `asyncResults`.
     private let shell: JSONValue
-    /// The asynchronous results: those that were given, what was found since, the stream files; `nil` in a section.
+    /// The asynchronous results: the given ones, those found later, and the stream files; `nil` in a section.
     private let results: AnySequence<JSONValue>?
 
     /// - Parameters:
-    ///   - section: the section that it is of; `nil` for the task itself.
-    ///   - found: asynchronous results that nobody gave, of the task itself.
-    ///   - files: the session's stream files, of the task itself; there may be very many.
+    ///   - section: the section of the result; `nil` for the task itself.
+    ///   - found: asynchronous results that were found later; only for the task itself.
+    ///   - files: the session's stream files, only for the task itself; there may be very many.
     package init(
         _ record: SessionRecord, results given: TaskResults?, section: String? = nil, found: [JSONValue] = [],
         files: some Sequence<File>
     ) {
-        // What was answered goes before what was said at the start.
+        // Keys of the results take precedence over keys given at the start.
         var fields = record.otherKeys.merging(given?.json ?? [:]) { _, answered in answered }
         var identifier = section ?? record.task
         if identifier.isEmpty, case .string(let given) = fields["identifier"] { identifier = given }
@@ -69,20 +69,20 @@ package struct TaskResultDocument {
         shell = .object(fields)
     }
 
-    /// All of it, as one value.
+    /// The whole document, as one value.
     package var json: JSONValue {
         guard let results, case .object(var fields) = shell else { return shell }
         fields["asyncResults"] = .array(Array(results))
         return .object(fields)
     }
 
-    /// Its bytes, in pieces.
+    /// The document's bytes, in pieces.
     package var pieces: AnySequence<[UInt8]> {
         guard let results else { return AnySequence(CollectionOfOne(StoredJSON.document(shell))) }
         return AnySequence(StoredDocument(shell, list: "asyncResults", results))
     }
 
-    /// A UUID for a run that nobody named: the session's name where it is one, else always the same for the same session
+    /// A UUID for a run without one: the session's name if that is a UUID, otherwise always the same for the same session
     /// (version 8 of RFC 9562, from a SHA-256).
     private static func identifier(of record: SessionRecord) -> String {
         let name = record.session.text.uppercased()
@@ -99,7 +99,7 @@ package struct TaskResultDocument {
         return text
     }
 
-    /// The steps that the session went through.
+    /// The steps of the session, in order.
     private static func steps(of record: SessionRecord, until end: WallTime) -> [(identifier: String, json: JSONValue)]
     {
         var steps = record.step.isEmpty ? [] : [(record.step, record.startDate)]
@@ -129,7 +129,7 @@ extension TaskResultDocument.File {
 }
 
 extension SessionDirectory {
-    /// What `taskResult.json` of an archive of this session says, also before there is one.
+    /// The contents of `taskResult.json` in an archive of this session, even before there is an archive.
     /// - Throws: `unreadable` if a stream file can't be read.
     package func taskResult(of record: SessionRecord) throws(RecordingError) -> JSONValue {
         var files: [TaskResultDocument.File] = []

@@ -2,22 +2,22 @@ package import Messages
 
 /// Turns a publisher's uptimes into times that continue while its machine sleeps.
 ///
-/// An uptime stands still in sleep, so two samples a second apart may have hours between them. This holds what both clocks
-/// said at the start, and again at each wake; a time counts from the last of these that is not after it, and a time before
-/// the first counts from the first. All times are nanoseconds. Knows no clock: it is told what publishers describe.
+/// An uptime stands still in sleep, so two samples a second apart may really be hours apart. This value holds readings of both
+/// clocks, from the start and from each wake. A time counts from the last reading that is not after it, and a time before the
+/// first reading counts from the first. All times are nanoseconds. It reads no clock: publishers' descriptions have the readings.
 package struct UptimeClock: Codable, Hashable, Sendable {
     private struct Reading: Codable, Hashable, Sendable {
         var uptime: Int64
         var elapsed: Int64
 
-        /// How far the clocks are apart. Wraps around where a stranger's clocks make no sense, in place of a trap.
+        /// The difference between the clocks. If a stranger's clocks make no sense, it wraps around instead of trapping.
         var difference: Int64 { elapsed &- uptime }
     }
 
-    /// How much further apart the clocks must be before that is a sleep: readings are not exact.
+    /// By how much the difference must grow to count as a sleep: readings are not exact.
     private static let shortestSleep: Int64 = 1_000_000
-    /// How many wakes are remembered, so that a stranger can't fill the memory. A machine that sleeps every minute has a
-    /// day; of more, the oldest are forgotten.
+    /// Most wakes that are remembered, so that a stranger can't fill the memory: one day of a machine that sleeps every minute.
+    /// The oldest are forgotten first.
     private static let maximumWakes = 1_440
 
     private var start: Reading
@@ -28,13 +28,13 @@ package struct UptimeClock: Codable, Hashable, Sendable {
         start = Reading(uptime: uptime, elapsed: elapsed)
     }
 
-    /// Begins with what a publisher's description says; nil if it has no clock that continues in sleep, or makes no sense.
+    /// Begins with the clock in a publisher's description; nil if the clock does not continue in sleep or is not possible.
     package init?(_ clock: ClockReading) {
         guard let (uptime, elapsed) = Self.nanoseconds(clock) else { return nil }
         self.init(uptime: uptime, elapsed: elapsed)
     }
 
-    /// Takes what the clocks said later.
+    /// Takes a later reading of the clocks.
     /// - Returns: whether the machine slept since the last wake.
     @discardableResult
     package mutating func note(uptime: Int64, elapsed: Int64) -> Bool {
@@ -47,16 +47,16 @@ package struct UptimeClock: Codable, Hashable, Sendable {
         return true
     }
 
-    /// The same of a publisher's description.
+    /// Takes a later reading from a publisher's description.
     @discardableResult
     package mutating func note(_ clock: ClockReading) -> Bool {
         Self.nanoseconds(clock).map { note(uptime: $0.uptime, elapsed: $0.elapsed) } ?? false
     }
 
-    /// What must be subtracted from an uptime, and from others between the same two wakes, to get the times since some
-    /// other start, sleep included.
+    /// Nanoseconds to subtract from an uptime, and from others between the same two wakes, to get times since another start,
+    /// sleep included.
     ///
-    /// - Parameter start: what must be subtracted before the first wake: the uptime at that other start.
+    /// - Parameter start: the value before the first wake: the uptime at that other start.
     package func origin(at uptime: Int64, start: Int64) -> Int64 {
         // Nearly all times are after the last wake.
         let reading = wakes.last { $0.uptime <= uptime } ?? self.start

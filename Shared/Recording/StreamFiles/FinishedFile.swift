@@ -3,23 +3,23 @@ import Hashing
 package import Messages
 package import SystemPackage
 
-/// A log file that is complete and will not change any more.
+/// A complete stream file that will not change any more.
 package struct FinishedFile: Codable, Hashable, Sendable {
     package var name: String
     package var bytes: Int
-    /// How many samples are in it, markers not counted.
+    /// Samples in the file, not counting markers.
     package var samples: Int
-    /// SHA-256 of its bytes, in lower-case hexadecimal digits.
+    /// SHA-256 of the file, in lower-case hexadecimal digits.
     package var sha256: String
-    /// The time of its first sample in seconds since the session's start, in a session with a ring; `nil` if that is unknown.
+    /// The time of the first sample in seconds since the session's start, in a session with a ring; `nil` if unknown.
     package var from: Double?
-    /// The time of its last sample.
+    /// The time of the last sample.
     package var to: Double?
-    /// When it was begun, in seconds since the session's start on the recorder's clock, in a session with a ring.
+    /// When the file was begun, in seconds since the session's start on the recorder's clock, in a session with a ring.
     package var begun: Double?
-    /// When it was finished, likewise.
+    /// When the file was finished, likewise.
     package var ended: Double?
-    /// When the session's ring removed it.
+    /// When the session's ring removed the file.
     package var removed: WallTime?
 
     package init(name: String, bytes: Int, samples: Int, sha256: String) {

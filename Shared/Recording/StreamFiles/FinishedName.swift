@@ -1,17 +1,17 @@
 package import Files
 package import Messages
 
-/// The name of a finished log file: `<log>-yyyyMMddHHmmss[-NN].<extension>`.
+/// The name of a finished stream file: `<log>-yyyyMMddHHmmss[-NN].<extension>`.
 ///
-/// The stamp is in UTC. The second and later files of one second are counted from 1, with two digits or more. Sorted,
-/// names stand in the order in which the files were finished, by numbers and not by text: `-100` follows `-99`.
+/// The stamp is in UTC. The second and later files of one second are numbered from 1, with at least two digits. Names sort in the
+/// order in which the files were finished, by numbers and not by text: `-100` follows `-99`.
 package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let log: LogName
 
     /// `yyyyMMddHHmmss` in UTC: 14 digits.
     package let stamp: String
 
-    /// How many files of the log were finished earlier in the same second.
+    /// The number of the log's files that were finished earlier in the same second.
     package let count: Int
 
     package let format: LogFormat
@@ -25,8 +25,8 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         self.format = format
     }
 
-    /// The name of a file finished at `date`, greater than the name of the log's latest finished file: where the clock
-    /// did not continue, or was set back, the last stamp's files are counted on.
+    /// The name of a file finished at `date`, greater than the name of the log's latest finished file: if the clock stood still
+    /// or was set back, the name continues the numbering of the last stamp.
     package init(log: LogName, finishedAt date: WallTime, after last: FinishedName?, format: LogFormat) {
         let stamp = Self.stamp(of: date)
         if let last, stamp <= last.stamp {
@@ -40,16 +40,16 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         String(date.utcText.filter(\.isNumber).prefix(14))
     }
 
-    /// Reads a file's name, or gives `nil` if it is not one of a finished file of `log`.
+    /// Reads a file's name; `nil` if it is not the name of a finished file of `log`.
     package init?(_ fileName: String, of log: LogName) {
         self.init(fileName: fileName.utf8)
         if self.log != log { return nil }
     }
 
-    /// Reads a file's name whose log is not known; `nil` if it is not the name of a finished file.
+    /// Reads the name of a file of any log; `nil` if it is not the name of a finished file.
     ///
-    /// A log whose own name ends in a stamp is never made, so what stands before the stamp is the log's name. A name
-    /// that can be read in two ways is read in none.
+    /// No log has a name that ends in a stamp, so the text before the stamp is the log's name. A name that can be read in two
+    /// ways is not read at all.
     package init?(fileName: some Sequence<UInt8>) {
         var reader = FinishedNameReader()
         guard let name = reader.read(fileName) else { return nil }
@@ -62,7 +62,7 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         return Dictionary(grouping: names.compactMap { reader.read($0.utf8) }, by: \.log).mapValues { $0.sorted() }
     }
 
-    /// When the file was finished, to the second below.
+    /// When the file was finished, rounded down to the second.
     package var date: WallTime? {
         let digits = Array(stamp)
         func part(_ start: Int, _ count: Int) -> String { String(digits[start..<(start + count)]) }
@@ -70,7 +70,7 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         return try? WallTime(iso8601: "\(day)T\(part(8, 2)):\(part(10, 2)):\(part(12, 2))Z")
     }
 
-    /// The stamp as a number, in which stamps stand in the same order.
+    /// The stamp as a number, in the same order.
     package var stampNumber: Int64 { Int64(stamp) ?? 0 }
 
     package var description: String {
@@ -82,7 +82,7 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         FinishedName(log: log, stamp: stamp, count: count + 1, format: format)
     }
 
-    /// This name, or the next one that nothing in a directory has: a name is never taken twice.
+    /// This name, or the next one that is not in a directory: no name is used twice.
     package func free(in directory: Directory) -> FinishedName {
         var name = self
         while directory.contains(name.description) { name = name.next }
@@ -90,7 +90,7 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
     }
 
     package static func < (one: FinishedName, other: FinishedName) -> Bool {
-        // Stamps have one length, so text order is their order in time.
+        // Stamps have equal length, so their order as text is their order in time.
         (one.stamp, one.count, one.log) < (other.stamp, other.count, other.log)
     }
 }

@@ -2,37 +2,37 @@ package import Files
 package import Messages
 package import SystemPackage
 
-/// A log file that is being written. It is valid after every write: JSON with its closing brackets, tables up to a
-/// whole row.
+/// A stream file that is being written. It is valid after every write: JSON has its closing brackets, tables end with a complete
+/// row.
 ///
-/// Records come from a `RecordFormatter` in a `ByteBuffer`; one `append` is one pwrite(2) over the terminator, with a new
-/// one at its end, and it is there entirely or, after an error, not at all. If a failed append can't be undone at once, the
-/// next one tries that again first, so that nothing is written on top of a damaged end.
+/// Records come from a `RecordFormatter` in a `ByteBuffer`. One `append` is one pwrite(2) over the terminator, with a new one at
+/// its end; the records are then in the file entirely or, after an error, not at all. If a failed append can't be undone at once,
+/// the next one first tries to undo it again, so that nothing is written after a damaged end.
 ///
-/// Not Sendable: one thread appends and seals. `handle` may be synced from another thread meanwhile, the first time with
-/// the directory's entries.
+/// Not Sendable: one thread appends and seals. Another thread may sync `handle` meanwhile, the first time with the directory's
+/// entries.
 package final class LogFile {
     package let name: LogName
     package let format: LogFormat
     package let handle: OpenFile
 
-    /// How many samples were written, markers not counted.
+    /// Samples written, not counting markers.
     package private(set) var sampleCount = 0
     /// The file's length: all of it is valid.
     package private(set) var byteCount: Int
-    /// Of what stays as it is.
+    /// The hash of the stable bytes.
     package private(set) var hash = SegmentHash()
 
     private let terminator: [UInt8]
-    /// Whether there is a record, so that the next one needs a separator in front of it.
+    /// Whether there is a record, so that the next one needs a separator before it.
     private var hasRecords = false
     private var isDamaged = false
-    /// Whether what stands behind the file's length, as an interrupted program left it, may stay until the next append has
-    /// written over it: a reader does not see the file become shorter then.
+    /// Whether bytes that an interrupted program left after the file's length may stay until the next append overwrites them:
+    /// then no reader sees the file become shorter.
     private var isOverlong = false
 
-    /// Makes the file `<name>.<extension>`, with its header and without records. Its directory must exist. Nothing is
-    /// durable before a sync.
+    /// Makes the file `<name>.<extension>`, with its header and without records. Its directory must exist. Nothing is durable
+    /// before a sync.
     package convenience init(
         creating name: LogName, in directory: Directory, _ beginning: FileBeginning, calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -49,12 +49,12 @@ package final class LogFile {
         return Array((isJSON ? beginning.root.opening(startDate: beginning.startDate) : beginning.header).utf8)
     }
 
-    /// Continues with the file that an interrupted program left. What stands behind its last whole record may be skipped;
-    /// the first append overwrites it, or `repair` cuts it off. May itself be interrupted, and repeated.
+    /// Continues the file that an interrupted program left. The bytes after its last whole record are ignored: the first append
+    /// overwrites them, or `repair` cuts them off. May itself be interrupted, and repeated.
     ///
     /// - Parameters:
-    ///   - length: how long the file is then, terminator included.
-    ///   - hasRecords: whether any record is, a marker too.
+    ///   - length: the length up to the last whole record, with the terminator.
+    ///   - hasRecords: whether the file has any record, including markers.
     /// - Throws: `notFound`; `unreadable` if the file is shorter than that.
     package convenience init(
         reopening name: LogName, in directory: Directory, format: LogFormat, root: JSONRoot, length: Int,
@@ -86,10 +86,10 @@ package final class LogFile {
 
     package var path: FilePath { handle.path }
 
-    /// How many of the file's bytes stay as they are, whatever is appended: all but the terminator.
+    /// How many of the file's bytes no append changes: all but the terminator.
     package var stableByteCount: Int { byteCount - terminator.count }
 
-    /// How long the file would be, terminator included, if so many bytes of records were appended.
+    /// The file's length, terminator included, after `count` bytes of records are appended.
     package func length(adding count: Int) -> Int {
         count == 0 ? byteCount : byteCount + count - skippedByteCount
     }
@@ -99,12 +99,12 @@ package final class LogFile {
         hasRecords || format != .json ? 0 : format.separator.utf8.count
     }
 
-    /// Moves records from the buffer to the end of the file; they are not durable before a sync. What an interrupted program
-    /// has left in the file is not written again.
+    /// Moves records from the buffer to the end of the file; they are not durable before a sync. Records that an interrupted
+    /// program already wrote are not written again.
     ///
     /// - Parameters:
-    ///   - records: as the formatter appended them, of this log alone. Empty afterwards; unchanged after an error.
-    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`, with the file as it was before.
+    ///   - records: as the formatter appended them, of this log only. Empty afterwards; unchanged after an error.
+    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`; the file is then as before.
     package func append(_ records: inout ByteBuffer, samples: Int) throws(RecordingError) {
         let count = records.count
         if count == 0 { return }
@@ -136,20 +136,20 @@ package final class LogFile {
         sampleCount += samples
     }
 
-    /// Whether an interrupted program has left these records at the end of the file.
+    /// Whether an interrupted program left these records at the end of the file.
     private func isLeft(_ records: borrowing ByteBuffer) throws(RecordingError) -> Bool {
         guard isOverlong else { return false }
         let left = try handle.bytes(in: stableByteCount..<(stableByteCount + records.count - skippedByteCount))
         return records.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[skippedByteCount...]).isSame(as: left) }
     }
 
-    /// Notes that the file is durable up to an offset at which it stays as it is.
+    /// Notes that the file is durable up to a stable offset.
     func noteSync(upTo end: Int) throws(RecordingError) {
-        // All that is written, so that what is written next follows on it.
+        // Hash all that is written, so that the next append continues the hash.
         try hash.update(handle, upTo: stableByteCount, synced: end)
     }
 
-    /// Puts the terminator back and cuts off what stands behind it. In this order neither step needs room on the disk.
+    /// Puts the terminator back and cuts off the bytes after it. In this order, neither step needs free disk space.
     func repair() throws(RecordingError) {
         guard isDamaged else { return }
         try handle.write(terminator, at: Int64(stableByteCount))
@@ -158,9 +158,9 @@ package final class LogFile {
         isOverlong = false
     }
 
-    /// Gives the file its final name, at once: nothing is synced. Nothing may be appended afterwards.
+    /// Gives the file its final name without any sync. Nothing may be appended afterwards.
     ///
-    /// - Throws: after an error the file has the name that it had, and can be sealed or appended to later.
+    /// - Throws: after an error, the file has its old name, and can be sealed or appended to later.
     package func seal(as newName: FinishedName) throws(RecordingError) {
         try repair()
         let directory = Directory(path.removingLastComponent())

@@ -3,23 +3,23 @@ import Hashing
 
 /// The name of a log, which is also the name of its files.
 ///
-/// Made of a stream's name by the ancestors' rule: "." and space become "_"; whatever is not a letter, a mark, a digit, "-" or
-/// "_" goes. Names up to `maximumBytes` stay whole; a longer one is cut. A name that is cut, reserved, taken or empty gets "-"
-/// and four hexadecimal digits. These come from the whole identifier, so that a program that starts anew finds the same name,
-/// and so that a log never has the name of another stream that begins alike.
+/// Made from a stream's name by the ancestors' rule: "." and space become "_"; characters other than letters, marks, digits, "-"
+/// and "_" are removed. Names up to `maximumBytes` are not cut. A name that is cut, reserved, taken or empty gets "-" and four
+/// hexadecimal digits. The digits come from the whole identifier, so that a restarted program finds the same name, and so that a
+/// log never has the name of another stream that begins alike.
 package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The name, fit for a file: no separators, never empty, at most 206 bytes of UTF-8.
     package let text: String
 
-    /// The names of other files, of an archive or of a session's directory.
+    /// Names of other files in an archive or a session's directory.
     private static let reserved: Set<String> = ["answers", "taskresult", "metadata", "session", "journal", "report"]
 
-    /// Two names of 100 bytes and what joins them. With digits, a stamp, a count and an extension that is 236 bytes; file systems
-    /// allow 255.
+    /// Two names of 100 bytes and the character between them. With digits, a stamp, a count and an extension, that is 236 bytes;
+    /// file systems allow 255.
     private static let maximumBytes = 201
 
     /// The name for `identifier`.
-    /// - Parameter taken: the `folded` names of which none may be the same.
+    /// - Parameter taken: `folded` names that the new one must differ from.
     package init(_ identifier: String, avoiding taken: Set<String> = []) {
         self.init(identifier, of: identifier, avoiding: taken)
     }
@@ -29,13 +29,13 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         self.init("\(device)_\(stream)", of: "\(device)/\(stream)", avoiding: taken)
     }
 
-    /// - Parameter whole: tells apart what `wanted` may not.
+    /// - Parameter whole: distinguishes identifiers whose `wanted` may be equal.
     private init(_ wanted: String, of whole: String, avoiding taken: Set<String>) {
         var name = Self.fitting(wanted)
         let isCut = name.utf8.count > Self.maximumBytes
         while name.utf8.count > Self.maximumBytes { name.removeLast() }
         if FinishedNameReader.endsInStamp(name) {
-            // It would be taken for a finished file of another log.
+            // The name would be taken for that of another log's finished file.
             name = String(name.map { $0 == "-" ? "_" : $0 })
         }
         let stem = name.isEmpty ? "log" : name
@@ -48,7 +48,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         text = candidate
     }
 
-    /// The name that was read from a session's files, or `nil` if no log can have it.
+    /// The name of a log, read from a session's files; `nil` if no log can have it.
     package init?(existing text: String) {
         guard !text.isEmpty, Self.canContain(text), !Self.reserved.contains(text.lowercased()),
             !FinishedNameReader.endsInStamp(text)
@@ -56,7 +56,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         self.text = text
     }
 
-    /// The log that a file which is being written is of, or `nil` if its name is not one that `fileName` gives.
+    /// The log of a file that is being written; `nil` if `fileName` can't produce this name.
     init?(ofFile name: String, _ format: LogFormat) {
         let ending = ".\(format.rawValue)"
         guard name.hasSuffix(ending) else { return nil }
@@ -70,8 +70,8 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     package var description: String { text }
 
-    /// Equal for all names that a file system may take for one: those that differ in upper and lower case only, or in how a
-    /// letter and its marks are composed, which strings compare alike.
+    /// Equal for all names that a file system may regard as the same: names that differ only in case, or in how letters and marks
+    /// are composed, which strings compare as equal.
     package var folded: String { Self.folded(text) }
 
     package func fileName(_ format: LogFormat) -> String {
@@ -94,7 +94,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         return String(result)
     }
 
-    /// Letters, marks and numbers of any script, as Foundation's set of this name has them.
+    /// Letters, marks and numbers of any script, as in Foundation's `CharacterSet.alphanumerics`.
     private static func isAlphanumeric(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark,
@@ -104,7 +104,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         }
     }
 
-    /// Upper case in between: "ẞ", "ß" and "ss" are one on some file systems.
+    /// Upper case in between: some file systems regard "ẞ", "ß" and "ss" as the same.
     private static func folded(_ text: String) -> String { text.lowercased().uppercased().lowercased() }
 
     private static func digits(of identifier: String) -> String {

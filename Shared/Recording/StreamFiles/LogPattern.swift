@@ -1,13 +1,13 @@
-/// The name of a log, or a pattern of names in which each `*` stands for any characters: `left-*`.
+/// The name of a log, or a pattern of names in which each `*` matches any characters: `left-*`.
 package struct LogPattern: Hashable, Sendable, CustomStringConvertible {
-    /// Much more than anybody needs; each makes a comparison longer.
+    /// Many more than anybody needs; each makes a comparison longer.
     private static let maximumStars = 8
 
     package let text: String
-    /// The one log of that name; nil for a pattern.
+    /// The only log of that name; nil for a pattern.
     package let log: LogName?
 
-    /// - Returns: nil if no log can have that name, or a name of that pattern.
+    /// - Returns: nil if no log can have this name, or a name that matches this pattern.
     package init?(_ text: String) {
         self.text = text
         log = LogName(existing: text)
@@ -21,15 +21,15 @@ package struct LogPattern: Hashable, Sendable, CustomStringConvertible {
 
     private static let star = UInt8(ascii: "*")
 
-    /// Bytes that a name must have. Of two patterns, the one that demands more is the more exact.
+    /// Bytes that a name must have. Of two patterns, the one with more is the more exact.
     package var literalBytes: Int { text.utf8.count { $0 != Self.star } }
 
-    /// Whether a log has this name, or one of this pattern.
+    /// Whether the name equals this one, or matches this pattern.
     package func matches(_ name: LogName) -> Bool {
         if let log { return log.text.utf8.elementsEqual(name.text.utf8) }
         let (pattern, bytes) = (Array(text.utf8), Array(name.text.utf8))
         var (at, next) = (0, 0)
-        // Where the last star stands, and how much of the name it takes at least.
+        // The place of the last star, and where its match ends at the earliest.
         var star: (pattern: Int, taken: Int)?
         while next < bytes.count {
             if at < pattern.count, pattern[at] == Self.star {

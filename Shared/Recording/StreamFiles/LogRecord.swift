@@ -1,30 +1,30 @@
 package import Messages
 
-/// A record of a log, decoded: what it says is the same in every format.
+/// A decoded record of a log, the same for every format.
 package struct LogRecord: Hashable, Sendable {
     package struct Column: Hashable, Sendable {
         package var name: String
-        /// A text as it was meant, a number with its digits as they stand in the file; non-finite ones are words.
+        /// A text without escapes, or a number with its digits as in the file; non-finite numbers are words.
         package var text: String
     }
 
     /// The columns in their order, without the empty ones.
     package var columns: [Column]
 
-    /// The text of a column; `nil` if it is empty or not there.
+    /// The text of a column; `nil` if the column is empty or missing.
     package subscript(name: String) -> String? {
         columns.first { $0.name == name }?.text
     }
 
     package var stepPath: String { self["stepPath"] ?? "" }
-    /// What a sample is of; `nil` for a marker.
+    /// The name of a sample's stream; `nil` for a marker.
     package var sensorType: String? { self["sensorType"] }
-    /// What a marker says happened; `nil` for a sample.
+    /// The event of a marker; `nil` for a sample.
     package var marker: String? { sensorType == nil ? self["marker"] : nil }
-    /// When it happened, on the recorder's clock.
+    /// The marker's `timestampDate`, on the recorder's clock.
     package var date: WallTime? { self["timestampDate"].flatMap { try? WallTime(iso8601: $0) } }
 
-    /// The epoch and the sequence of the sample that a marker says to come next; of a gap, its first.
+    /// The epoch and number of the next sample that a marker states; for a gap, of its first sample.
     package var position: (epoch: String, from: Int)? {
         guard marker != nil, let epoch = self["epoch"], let from = self["from"].flatMap({ Int($0) }) else { return nil }
         return (epoch, from)
@@ -40,7 +40,7 @@ package struct LogRecord: Hashable, Sendable {
 
     // MARK: Formats
 
-    /// An object, which must be valid.
+    /// Decodes a valid JSON object.
     init(json bytes: UnsafeRawBufferPointer) {
         columns = []
         var scanner = JSONScanner(bytes)
@@ -59,7 +59,7 @@ package struct LogRecord: Hashable, Sendable {
         }
     }
 
-    /// The keys of an object, which must be valid.
+    /// The keys of a valid JSON object.
     static func keys(json bytes: UnsafeRawBufferPointer) -> [String] {
         var keys: [String] = []
         var scanner = JSONScanner(bytes)
@@ -71,7 +71,7 @@ package struct LogRecord: Hashable, Sendable {
         return keys
     }
 
-    /// A row, which must have the columns that are named.
+    /// Decodes a row with the named columns.
     init(table bytes: UnsafeRawBufferPointer, columns names: [String], format: LogFormat) {
         columns = []
         guard case .whole(let row) = TableColumns.texts(bytes, format: format, isLast: true) else { return }

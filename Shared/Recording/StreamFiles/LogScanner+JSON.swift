@@ -2,11 +2,11 @@ import Glibc
 import Messages
 
 extension LogScanner {
-    /// What stands at a place of a JSON log: a separator and an object in one line.
+    /// Reads a separator and an object in one line at a place of a JSON log.
     ///
     /// - Parameters:
-    ///   - place: the end of the record before, or of the opening.
-    ///   - types: what a sample's own columns are; `nil` if all are numbers.
+    ///   - place: the end of the previous record, or of the opening.
+    ///   - types: the types of a sample's own columns; `nil` if all are numbers.
     static func lookForJSON(
         _ bytes: UnsafeRawBufferPointer, at place: Int, isFirst: Bool, isLast: Bool, types: [FieldType]?
     ) -> Finding<Record> {
@@ -18,7 +18,7 @@ extension LogScanner {
         }
         guard start < bytes.count else { return isLast ? .none : .more }
         guard bytes[start] == UInt8(ascii: "{"), let base = bytes.baseAddress else { return .none }
-        // No line feed stands in a JSON string, so that the line is the most that the record can be.
+        // JSON strings contain no line feed, so the record is not longer than the line.
         let lineFeed = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)
         guard lineFeed != nil || isLast else { return .more }
         let end = lineFeed.map { UnsafeRawPointer($0) - base } ?? bytes.count
@@ -29,8 +29,8 @@ extension LogScanner {
         }
     }
 
-    /// What stands at a place of a file of a format that was added: a line feed and a line.
-    /// - Parameter object: gets the record's object, in which `uptime` and `types` stand.
+    /// Reads a line feed and a line at a place of a file in an added format.
+    /// - Parameter object: receives the record's object, to which the ranges of `uptime` and `types` refer.
     static func look(
         for formatter: any LogFormatter, _ bytes: UnsafeRawBufferPointer, at place: Int, isLast: Bool,
         types: [FieldType]?, _ object: inout [UInt8]
@@ -38,7 +38,7 @@ extension LogScanner {
         guard place < bytes.count else { return isLast ? .none : .more }
         guard bytes[place] == UInt8(ascii: "\n") else { return .none }
         let start = place + 1
-        // Zeros may stand behind a crash.
+        // A crash may leave zeros.
         let stop = bytes[start...].firstIndex { $0 == UInt8(ascii: "\n") || $0 == 0 }
         guard let end = stop ?? (isLast ? bytes.count : nil) else { return .more }
         guard let found = formatter.object(of: UnsafeRawBufferPointer(rebasing: bytes[start..<end])) else {
@@ -53,7 +53,7 @@ extension LogScanner {
                 types: record.types))
     }
 
-    /// A record's object: numbers and strings, among them a sensor type, or a marker; and whatever else `types` names.
+    /// A record's object: numbers and strings, among them a sensor type or a marker; and values of other `types`.
     private static func object(
         _ bytes: UnsafeRawBufferPointer, in range: Range<Int>, _ types: [FieldType]?
     ) throws(MessageError) -> Finding<Record> {
@@ -94,7 +94,7 @@ extension LogScanner {
                 types: namedTypes))
     }
 
-    /// Steps over a number, a word for one that JSON does not have, or `null`.
+    /// Skips a number, a word for one that JSON does not have, or `null`.
     @inline(__always)
     private static func number(_ scanner: inout JSONScanner) throws(MessageError) -> Range<Int> {
         guard let byte = scanner.peek() else { throw MessageError(.malformed, "a record ends early") }
@@ -107,7 +107,7 @@ extension LogScanner {
         return token
     }
 
-    /// What a number's text stands for; words may have quotes.
+    /// The value of a number's text; words may have quotes.
     static func number(_ text: UnsafeRawBufferPointer) -> Double? {
         DecimalParser.parse(text)
     }

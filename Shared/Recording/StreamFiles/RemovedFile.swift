@@ -2,22 +2,21 @@ package import Files
 package import Messages
 import SystemPackage
 
-/// A finished log file that log-manager removed, or the session's ring: a line of `removed.ndjson` in the session's directory, written before
-/// the file goes. Who misses the file finds out here what became of it.
+/// A finished stream file that was removed by log-manager or by the session's ring: a line of `removed.ndjson` in the session's
+/// directory, written before the file is removed. It explains why the file is missing.
 package struct RemovedFile: Codable, Hashable, Sendable {
-    /// The name of the file in which a session's directory has these.
     package static let fileName = "removed.ndjson"
-    /// The reason of files that a session's ring removed.
+    /// The reason for files that a session's ring removed.
     package static let ring = "keep"
 
     package var name: String
     package var bytes: Int
-    /// SHA-256 of the bytes that it had, in lower-case hexadecimal digits; `nil` if nobody had said it.
+    /// SHA-256 of the file, in lower-case hexadecimal digits; `nil` if it was unknown.
     package var sha256: String?
-    /// Why it was removed, as `log.v1` says it.
+    /// Why the file was removed, as in `log.v1`.
     package var reason: String
     package var date: WallTime
-    /// When its upload was confirmed; `nil` if it was not.
+    /// When the file's upload was confirmed; `nil` if it was not.
     package var uploaded: WallTime?
     package var receipt: JSONValue?
 
@@ -34,8 +33,8 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         self.receipt = receipt
     }
 
-    /// The receiver has what was added to the session before this time, as far as the file's receipt says; nil if the file was not
-    /// uploaded. An archiver says when it began to make the archive, which may be long before its upload was confirmed.
+    /// The receiver has what was added to the session before this time, according to the file's receipt; nil if the file was not
+    /// uploaded. An archiver's receipt states when making the archive began, which may be long before its upload was confirmed.
     package var uploadedUntil: WallTime? {
         guard let uploaded else { return nil }
         guard case .object(let fields) = receipt, case .string(let text) = fields["made"],
@@ -44,12 +43,12 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         return min(made, uploaded)
     }
 
-    /// Whether it is the file that a session lists.
+    /// Whether this is a file that a session lists.
     func isSame(as finished: FinishedFile) -> Bool {
         name == finished.name && bytes == finished.bytes && (sha256 ?? finished.sha256) == finished.sha256
     }
 
-    /// What became of it: `removed after upload at … (removeUploaded)`.
+    /// How the file was removed: `removed after upload at … (removeUploaded)`.
     var sentence: String {
         "removed \(cause) at \(date.utcText) (\(reason))"
     }
@@ -58,7 +57,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         uploaded != nil ? "after upload" : reason == Self.ring ? "by the ring" : "by policy"
     }
 
-    /// How many of each kind: `3 files removed after upload, 2 by policy`; `nil` if there are none.
+    /// The number of files of each kind: `3 files removed after upload, 2 by policy`; `nil` if there are none.
     static func summary(_ files: [RemovedFile]) -> String? {
         let kinds = ["after upload", "by the ring", "by policy"].map { cause in
             (files.count { $0.cause == cause }, cause)
@@ -69,16 +68,16 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         return (texts + kinds.dropFirst().map { "\($0.0) \($0.1)" }).joined(separator: ", ")
     }
 
-    /// The files that were removed from a session's directory, in the order of their removal; none if nothing says
-    /// so. A file may be there twice, or be there still: what was to be removed is written first. Lines that can't be
-    /// read say nothing, and neither does a torn one at the end.
+    /// The files that were removed from a session's directory, in the order of their removal. A file may be listed twice, or
+    /// still exist, because its line is written first. Unreadable lines, and a torn one at the end, are ignored.
     package static func read(in directory: Directory) throws(RecordingError) -> [RemovedFile] {
         try LineFile(fileName, in: directory).lines().compactMap { try? WireCoding.decode(RemovedFile.self, from: $0) }
     }
 
-    /// Adds files that are about to be removed: when this returns, what it says would survive a power cut. A line that was torn by an earlier power cut is cut off.
+    /// Adds files that are about to be removed. When this returns, their lines survive a power cut. A line that was torn by an
+    /// earlier power cut is cut off.
     ///
-    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`, with the file as it was.
+    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`; the file is then as before.
     package static func append(_ files: [RemovedFile], in directory: Directory) throws(RecordingError) {
         try LineFile(fileName, in: directory).append(files.map { StoredJSON.line($0) })
     }

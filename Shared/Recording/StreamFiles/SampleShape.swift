@@ -1,19 +1,19 @@
 import Glibc
 import Messages
 
-/// The form that the samples of a stream have in JSON: the same text around numbers that change. A sample with the form of an earlier
-/// one is read by comparing that text, several times faster than as any JSON.
+/// The form of a stream's samples in JSON: constant text around numbers that change. A sample with the form of an earlier one is
+/// read by comparing that text, several times faster than as arbitrary JSON.
 ///
 /// Keeps its memory from record to record.
 struct SampleShape {
-    /// After so many samples of another form, the form is learned again.
+    /// After this many samples of another form, the form is learned again.
     private static let patience = 64
 
-    /// The text between the numbers, one piece behind the other: from the separator in front of the record to its first number, and so on.
+    /// The text between the numbers, piece after piece: from the separator before the record to its first number, and so on.
     private var texts: [UInt8] = []
-    /// Where the piece in front of each number ends.
+    /// The end in `texts` of the piece before each number.
     private var ends: [Int] = []
-    /// Where the numbers of the last match stand, from the record's first byte: uptime, timestamp, and the stream's fields.
+    /// The ranges of the numbers of the last match, from the record's first byte: uptime, timestamp, and the stream's fields.
     private(set) var numbers: [Range<Int>] = []
     private var matches = 0
     private var misses = 0
@@ -23,7 +23,7 @@ struct SampleShape {
 
     /// Looks for a separator and a sample of this form.
     ///
-    /// - Returns: the end of the sample; `nil` if it has another form, or if its end is not there.
+    /// - Returns: the end of the sample; `nil` if it has another form or is incomplete.
     @inline(__always)
     mutating func match(_ bytes: UnsafeRawBufferPointer, at place: Int) -> Int? {
         guard !ends.isEmpty, let base = bytes.baseAddress else { return nil }
@@ -60,7 +60,7 @@ struct SampleShape {
         }
     }
 
-    /// The end of a number as JSON has it, if another byte follows.
+    /// The end of a JSON number, if another byte follows.
     @inline(__always)
     private static func endOfNumber(_ base: UnsafeRawPointer, from start: Int, to limit: Int) -> Int? {
         func byte(_ index: Int) -> UInt8 { index < limit ? base.load(fromByteOffset: index, as: UInt8.self) : 0 }
@@ -69,7 +69,7 @@ struct SampleShape {
             while limit &- index >= 8 {
                 let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: index, as: UInt64.self))
                 let digits = word ^ 0x3030_3030_3030_3030
-                // A carry comes only from behind the first byte that is no digit, and only that one counts.
+                // Only a byte that is no digit can carry, and only into bytes after it, so the first such byte is found.
                 let others = (digits &+ 0x7676_7676_7676_7676 | digits) & 0x8080_8080_8080_8080
                 if others != 0 { return index &+ others.trailingZeroBitCount &>> 3 }
                 index &+= 8
@@ -101,7 +101,7 @@ struct SampleShape {
         return index < limit ? index : nil
     }
 
-    /// Takes the form of a sample that is valid, if all its values but the step path and the sensor type are numbers.
+    /// Learns the form of a valid sample, if all its values except the step path and the sensor type are numbers.
     mutating func learn(_ record: UnsafeRawBufferPointer) {
         guard matches > 0 || misses % Self.patience == 0 else { return }
         matches = 0
@@ -119,7 +119,7 @@ struct SampleShape {
         numbers = found
     }
 
-    /// Where the numbers of a sample stand; `nil` if it has something else among them.
+    /// The ranges of a sample's numbers; `nil` if it has other values.
     private static func numbers(of record: UnsafeRawBufferPointer) throws(MessageError) -> [Range<Int>]? {
         var scanner = JSONScanner(record)
         var numbers: [Range<Int>] = []
@@ -137,7 +137,7 @@ struct SampleShape {
             }
             column += 1
         } while scanner.skip(UInt8(ascii: ","))
-        // Nothing but the brace follows on the last number.
+        // Only the brace follows the last number.
         guard column > 4, let last = numbers.last, last.upperBound == record.count - 1 else { return nil }
         return numbers
     }

@@ -1,37 +1,37 @@
 package import Files
 import Hashing
 
-/// The SHA-256 of a file that grows, taken of each piece as it is written, while the processor has it at hand, so that
-/// nothing is left to be read when the file is finished. What another program wrote before is read once.
+/// The SHA-256 of a growing file, computed from each piece as it is written, while the bytes are in the processor's cache, so
+/// that no bytes must be read when the file is finished. Bytes that another program wrote before are read once.
 ///
-/// Durable bytes are dropped from the page cache; otherwise a session would fill it with files that nobody reads.
-/// Confined to one thread.
+/// Durable bytes are dropped from the page cache; otherwise a session would fill it with files that nobody reads. Confined to one
+/// thread.
 package struct SegmentHash {
-    /// How many bytes are hashed already.
+    /// The number of bytes hashed so far.
     package private(set) var count = 0
 
     private var hash = SHA256()
     private var dropped = DroppedBytes()
 
-    /// What is near the file's end stays in memory: it will be written to.
+    /// Bytes at the file's end that stay in the cache, because they will be written to.
     private static let kept = 64 << 10
 
     package init() {}
 
-    /// Hashes bytes that were written at an offset, if they follow on what is hashed. If not, `update` reads them.
+    /// Hashes bytes that were written at an offset, if they follow the hashed ones. Otherwise, `update` reads them later.
     mutating func add(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
         guard offset == count else { return }
         hash.update(bufferPointer: bytes)
         count += bytes.count
     }
 
-    /// Reads and hashes what is not hashed yet of the file's bytes.
+    /// Reads and hashes the file's bytes that are not hashed yet.
     ///
     /// - Parameters:
     ///   - file: always the same.
-    ///   - stable: up to where the file will stay as it is.
+    ///   - stable: up to where the file will not change.
     ///   - synced: up to where it is durable; all of it by default.
-    ///   - limit: how many bytes to hash at most, so that a caller who has others waiting is not held up.
+    ///   - limit: most bytes to hash, so that callers with other work are not held up.
     /// - Throws: `unreadable` if the file is shorter than that.
     package mutating func update(
         _ file: OpenFile, upTo stable: Int, synced: Int = .max, atMost limit: Int = 256 << 20

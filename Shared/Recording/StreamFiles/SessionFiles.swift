@@ -4,12 +4,12 @@ package import SystemPackage
 
 /// Writes the stream files of sessions behind the write-ahead log, at most a second behind.
 ///
-/// What fails concerns one session: its files take nothing more, and the log has what is needed to write them again. Confined
-/// to one thread; times are given, in nanoseconds of one monotonic clock.
+/// A failure concerns one session: its files take no more data, and the log has what is needed to write them again. Confined to
+/// one thread; times are given, in nanoseconds of one monotonic clock.
 package final class SessionFiles {
-    /// What came of some work.
+    /// The result of some work.
     package struct Outcome: Sendable {
-        /// Finished files, and whose they are.
+        /// Finished files, with their sessions and logs.
         package var finished: [(session: SessionIdentifier, log: LogName, file: FinishedFile)] = []
         package var failures: [SessionIdentifier: RecordingError] = [:]
         /// Whether some records are not in their files yet.
@@ -24,14 +24,13 @@ package final class SessionFiles {
         fileprivate let number: Int
     }
 
-    /// A stream's files.
     fileprivate final class Target {
         let session: SessionIdentifier
         let file: StreamFile
         let directory: Directory
-        /// When the oldest record came that waits; nil if none waits.
+        /// When the oldest waiting record arrived; nil if none waits.
         var waitingSince: Int64?
-        /// The sync that is under way, and what waits for its end and says why it failed.
+        /// The sync in progress, and a function that waits for its end and returns its error.
         var syncing: (number: Int, outcome: () -> RecordingError?)?
 
         init(_ session: SessionIdentifier, _ file: StreamFile, in directory: Directory) {
@@ -41,31 +40,30 @@ package final class SessionFiles {
         }
     }
 
-    /// How long records may wait for a write that takes more of them along, in nanoseconds. Every file is as old as this at
-    /// most.
+    /// Nanoseconds that records may wait for a write together with later ones. No file is further behind than this.
     private static let longestWait: Int64 = 800_000_000
-    /// Files that are written in one go even though their records have not waited so long: few streams need not wait at all.
+    /// Files that are written at once even if their records have not waited that long: with few streams, no record needs to wait.
     private static let filesAtOnce = 96
-    /// Bytes of one file that are written at once.
+    /// Waiting bytes of one file that cause a write.
     private static let largestWait = 256 << 10
 
     private let data: FilePath
     private let calls: FileCalls
     private var targets: [SessionIdentifier: [LogName: Target]] = [:]
-    /// By the numbers in frames.
+    /// By the numbers in frames of the write-ahead log.
     private var numbers: [UInt32: Target] = [:]
     private var waiting: Deque<Target> = []
     private var failures: [SessionIdentifier: RecordingError] = [:]
     private var outcome = Outcome()
     private var syncs = 0
 
-    /// Those of a data directory.
+    /// The stream files in a data directory.
     package init(in data: FilePath, calls: FileCalls = .system) {
         self.data = data
         self.calls = calls
     }
 
-    /// Continues with the files of a session that was interrupted.
+    /// Continues the files of an interrupted session.
     package func add(_ files: [LogName: StreamFile], of session: SessionDirectory) {
         targets[session.session, default: [:]].merge(
             files.mapValues { Target(session.session, $0, in: session.directory) }
@@ -74,7 +72,7 @@ package final class SessionFiles {
 
     // MARK: Writing
 
-    /// Does what a block says.
+    /// Carries out the frames of a block.
     package func apply(_ block: LogBlock, at now: Int64) -> Outcome {
         block.forEachFrame { frame in
             if let (session, log) = frame.name {
@@ -86,7 +84,7 @@ package final class SessionFiles {
         return writeDue(at: now)
     }
 
-    /// Writes what has waited long enough.
+    /// Writes records that have waited long enough.
     package func writeDue(at now: Int64) -> Outcome {
         var rest = Self.filesAtOnce
         while let target = waiting.first, let since = target.waitingSince,
@@ -113,7 +111,7 @@ package final class SessionFiles {
     }
 
     private func apply(_ frame: LogFrame, to target: Target, at now: Int64) throws(RecordingError) {
-        // Two syncs of a file at once might report a failure to only one of them.
+        // If a file had two syncs at once, only one of them might report a failure.
         if frame.endsFile { try settleSync(of: target) }
         if let sealed = try target.file.apply(frame) {
             // A file of the same name may follow, so the entry must be durable first.
@@ -136,9 +134,10 @@ package final class SessionFiles {
 
     // MARK: Durability
 
-    /// Begins to make everything durable that was given of a session. Records that come meanwhile are written as ever.
-    /// - Parameter sync: begins to sync files on other threads. For each it returns what waits for that and says why it failed.
-    /// - Returns: what to call `endSync` with, once they are synced.
+    /// Begins to make everything received for a session durable. Records that arrive meanwhile are written as usual.
+    /// - Parameter sync: begins to sync files on other threads. For each file, it returns a function that waits for the end and
+    ///   returns the error.
+    /// - Returns: the argument for `endSync`, once the files are synced.
     package func beginSync(
         of session: SessionIdentifier, _ sync: ([OpenFile]) -> [() -> RecordingError?]
     ) -> Sync {
@@ -159,7 +158,7 @@ package final class SessionFiles {
         return Sync(targets: changed.map(\.target), number: syncs)
     }
 
-    /// Notes what came of a sync.
+    /// Takes the results of a sync.
     /// - Returns: why the session's files are not durable; nil if they are.
     package func endSync(_ sync: Sync, of session: SessionIdentifier) -> RecordingError? {
         for target in sync.targets where target.syncing?.number == sync.number {
@@ -168,7 +167,7 @@ package final class SessionFiles {
         return failures[session]
     }
 
-    /// Waits until no sync of a file is under way, and notes what came of it.
+    /// Waits until a file has no sync in progress, and takes its result.
     private func settleSync(of target: Target) throws(RecordingError) {
         guard let syncing = target.syncing else { return }
         target.syncing = nil
@@ -177,7 +176,6 @@ package final class SessionFiles {
 
     // MARK: Ends
 
-    /// Forgets a session's files.
     package func forget(_ session: SessionIdentifier) {
         targets[session] = nil
         numbers = numbers.filter { $0.value.session != session }
@@ -185,15 +183,15 @@ package final class SessionFiles {
         failures[session] = nil
     }
 
-    /// Writes a failed session's files anew from the log and its directory, and finishes them.
-    /// - Parameter failures: why it failed.
-    /// - Returns: what is to be stored of it.
+    /// Rebuilds a failed session's files from the log and its directory, and finishes them.
+    /// - Parameter failures: why the session failed.
+    /// - Returns: the record to store.
     package func finish(
         _ directory: SessionDirectory, log: Directory, failures: [String]
     ) -> Result<SessionRecord, RecordingError> {
         Result { () throws(RecordingError) in
             for target in (targets[directory.session] ?? [:]).values {
-                // Why it failed is known.
+                // The reason of the failure is already known.
                 try? settleSync(of: target)
                 try target.file.replaceAfterFailedSync()
             }
@@ -202,7 +200,7 @@ package final class SessionFiles {
         }
     }
 
-    /// Writes what waits, as far as that can be done: for a program that is about to be killed.
+    /// Writes all waiting records, as far as possible: for a program that is about to be killed.
     package func writeAll() {
         for target in targets.values.flatMap(\.values) { try? target.file.write() }
     }

@@ -2,27 +2,26 @@ package import Files
 import Messages
 import SystemPackage
 
-/// Writes the files of one stream as the write-ahead log says, some time behind it.
+/// Writes the files of one stream from the write-ahead log, some time behind it.
 ///
-/// The files are a function of the log's frames alone, so the same type writes them while a session runs and again after a
-/// crash. What is behind in the files is in the log, so nothing here is waited for, and a write that fails may be repeated
-/// later. A sync that fails is final: whatever is asked of the file afterwards throws the same error, and the log has what
-/// is needed to write it again.
+/// The files depend on the log's frames alone, so the same type writes them while a session runs and again after a crash. Data
+/// that the files lack is in the log, so nobody waits for a write, and a failed write may be repeated later. A failed sync is
+/// final: every later call throws the same error, and the log has what is needed to write the file again.
 ///
 /// Confined to one thread.
 package final class StreamFile {
     private enum State {
         case none
         case open(LogFile)
-        /// The file has its final name, so that it is complete: it was synced before.
+        /// The file has its final name and is complete: it was synced before.
         case sealed(FinishedName)
-        /// Somebody removed the file: what belongs into it has no place.
+        /// Somebody removed the file: its records are dropped.
         case missing
     }
 
     package struct Extent: Hashable, Sendable {
         package let index: Int
-        /// Its length, terminator included, without what waits to be written.
+        /// The length of the file, terminator included, without waiting records.
         package let bytes: Int
         package let samples: Int
     }
@@ -31,22 +30,21 @@ package final class StreamFile {
     private let directory: Directory
     private let calls: FileCalls
     private var state = State.none
-    /// Which of the log's files is being written, or is the next one.
+    /// The index of the log's file that is being written, or of the next one.
     private var index: Int
     private var pending = ByteBuffer(capacity: 0)
-    /// The file's samples, those that wait included.
+    /// The file's samples, including waiting ones.
     private var samples = 0
     private var failure: RecordingError?
     /// Whether the file was written to since the last sync began.
     private var isChanged = false
-    /// What a sync that is under way makes durable, without the terminator.
+    /// The bytes that the sync in progress makes durable, without the terminator.
     private var syncing = 0
-    /// Whether what the log says may have been done before. Otherwise a file that exists is somebody else's.
+    /// Whether frames may have been applied before. Otherwise, an existing file is somebody else's.
     private var isResuming = false
-    /// Finished files that were found and are not listed, in order.
+    /// Finished files that exist and are not listed, in order.
     private var unlisted: [FinishedName] = []
 
-    /// Writes the files of a new log.
     package init(_ name: LogName, in directory: Directory, calls: FileCalls = .system) {
         self.name = name
         self.directory = directory
@@ -54,7 +52,7 @@ package final class StreamFile {
         index = 0
     }
 
-    /// Continues with what a program left that ended, from the durable place that `log` names.
+    /// Continues the files of a program that ended, from the durable place in `log`.
     /// - Parameter finished: the log's finished files, in order.
     init(
         resuming log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, finished: [FinishedName],
@@ -73,7 +71,7 @@ package final class StreamFile {
         do throws(RecordingError) {
             try resume(format, record.root, length: length, samples: durable.samples, hasRecords: true)
         } catch {
-            // The file does not have what was durable: nothing may be written behind it.
+            // The file lacks bytes that were durable: nothing may be written after its end.
             guard error.code == .unreadable else { throw error }
             failure = error
         }
@@ -88,8 +86,8 @@ package final class StreamFile {
 
     // MARK: Frames
 
-    /// Does what a frame says, if it is about files.
-    /// - Returns: a file that ended with it.
+    /// Carries out a frame, if it is about files.
+    /// - Returns: a file that ended with the frame.
     package func apply(_ frame: LogFrame) throws(RecordingError) -> SealedFile? {
         switch frame.kind {
         case .begin:
@@ -104,7 +102,7 @@ package final class StreamFile {
         return nil
     }
 
-    /// Begins a file, also in the place of one that somebody removed.
+    /// Begins a file, even in place of one that somebody removed.
     func begin(_ beginning: FileBeginning) throws(RecordingError) {
         guard beginning.index == index else { return try requireKnown(beginning.index) }
         switch state {
@@ -129,8 +127,8 @@ package final class StreamFile {
         }
     }
 
-    /// Continues with a file that a program left which ended.
-    /// - Parameter length: how much of it is as the log says, without a terminator.
+    /// Continues a file of a program that ended.
+    /// - Parameter length: bytes of the file that agree with the log, without a terminator.
     private func resume(
         _ format: LogFormat, _ root: JSONRoot, length: Int, samples: Int, hasRecords: Bool = false
     ) throws(RecordingError) {
@@ -159,10 +157,10 @@ package final class StreamFile {
         switch state {
         case .open(let open): file = open
         case .none: throw misplaced(directory.path.appending(name.text))
-        // It has them, or they have no place.
+        // A sealed file already has the records; a missing one gets none.
         case .sealed, .missing: return
         }
-        // What was durable was so before what the log is read from.
+        // Durable bytes may be older than the first frame that is read.
         let durable = file.stableByteCount
         if isResuming, head.offset < durable, head.offset + records.count <= durable { return }
         guard head.offset == file.stableByteCount - file.byteCount + file.length(adding: pending.count) else {
@@ -172,12 +170,12 @@ package final class StreamFile {
         samples = head.samples
     }
 
-    /// Frames of files that are complete say nothing new. Those of later files than the next one would be lost.
+    /// Frames of complete files have nothing new. Records for a file after the next one would be lost.
     private func requireKnown(_ file: Int) throws(RecordingError) {
         if file > index { throw misplaced(directory.path.appending(name.text)) }
     }
 
-    /// What was between the file's end and the frame is not in the log.
+    /// The log lacks the bytes between the file's end and the frame.
     private func misplaced(_ path: FilePath) -> RecordingError {
         RecordingError(
             .unreadable, action: "continue to write", path: path,
@@ -185,28 +183,28 @@ package final class StreamFile {
             advice: "Recover a copy of the session without the directory .wal.")
     }
 
-    /// Whether a program that ended left more than the log says: longer files, or others. Files are written behind the log, so
-    /// it has lost something then, or the disk refused it.
+    /// Whether a program that ended left more than the log has: longer files, or others. Files are written behind the log, so in
+    /// that case the log has lost something, or the disk refused it.
     func isAheadOfLog() throws(RecordingError) -> Bool {
         switch state {
         case .open(let file):
             try write()
             return try file.handle.byteCount() > Int64(file.byteCount)
-        // It would have been sealed by a frame.
+        // With all frames, the file would have been sealed.
         case .sealed: return true
         case .none: return LogFormat.known.contains { directory.contains(name.fileName($0)) } || !unlisted.isEmpty
         case .missing: return !unlisted.isEmpty
         }
     }
 
-    /// Says that no more of what the log had comes again: what was left behind it is cut off.
+    /// Ends the repetition of frames, and cuts off what the earlier program left after them.
     func finishResuming() throws(RecordingError) {
         isResuming = false
         try write()
         if case .open(let file) = state { try file.repair() }
     }
 
-    /// Writes what waits. The file is valid before and after.
+    /// Writes the waiting records. The file is valid before and after.
     package func write() throws(RecordingError) {
         if let failure { throw failure }
         guard case .open(let file) = state, pending.count > 0 else { return }
@@ -215,7 +213,7 @@ package final class StreamFile {
         guard file.handle.isLinked else { throw .removed(file.path) }
     }
 
-    /// What is to be synced now, on any thread; nil if nothing is. Call `noteSync` with what came of it, before the file is
+    /// The file to sync now, on any thread; nil if there is nothing to sync. Call `noteSync` with the result before the file is
     /// sealed; records may be written meanwhile.
     package func beginSync() -> OpenFile? {
         guard isChanged, failure == nil, case .open(let file) = state else { return nil }
@@ -224,7 +222,7 @@ package final class StreamFile {
         return file.handle
     }
 
-    /// Notes what came of a sync of everything that was written before it began.
+    /// Takes the result of a sync of everything that was written before the sync began.
     package func noteSync(_ error: RecordingError?) throws(RecordingError) {
         failure = failure ?? error
         if let failure { throw failure }
@@ -232,23 +230,23 @@ package final class StreamFile {
         try file.noteSync(upTo: syncing)
     }
 
-    /// Puts a copy in the place of a file of which a sync failed, if that is so. The kernel may have marked what it could not
-    /// write as written; only a file that is new is written as a whole. Nothing may be written through this value afterwards.
+    /// If a sync of the file failed, replaces the file by a copy. The kernel may have marked pages as written that it could not
+    /// write; only a new file is certain to be written as a whole. Nothing may be written through this object afterwards.
     package func replaceAfterFailedSync() throws(RecordingError) {
         guard failure != nil, case .open(let file) = state else { return }
         guard let fileName = file.path.lastComponent?.string, directory.contains(fileName) else { return }
         try directory.replace(fileName, with: try directory.read(fileName), calls: calls)
     }
 
-    /// Ends the file: writes and syncs it and gives it its final name, which is durable after a sync of the directory.
-    /// - Returns: nil if it is not this log's current file.
+    /// Ends the file: writes and syncs it, and gives it its final name, which is durable after a sync of the directory.
+    /// - Returns: nil if `end` is not for the current file.
     package func seal(_ end: FileEnd) throws(RecordingError) -> SealedFile? {
         guard end.index == index, let newName = FinishedName(end.name, of: name) else { return nil }
         defer { if case .none = state { index += 1 } }
         switch state {
         case .none: return nil
         case .missing:
-            // It is listed all the same, so that the files behind it keep their numbers and somebody misses it.
+            // Listed nevertheless, so that the files after it keep their numbers and its absence is noticed.
             state = .none
             return SealedFile(name: newName, bytes: end.bytes, samples: end.samples, file: nil, isMissing: true)
         case .sealed(let found):

@@ -2,30 +2,29 @@ import Files
 import Messages
 import SystemPackage
 
-/// Follows one log through its files: whether each sample that belongs to it is there once, as far as the log itself
-/// tells.
+/// Follows one log through its files, and checks that each of its samples is there once, as far as the log itself shows.
 struct LogVerification {
     let log: SessionRecord.Log
     let record: SessionRecord
     let session: SessionVerification
-    /// The sample that comes next, by epoch.
+    /// The next sample of each epoch.
     var places: [String: Int] = [:]
     var epoch: String?
     var gaps: [Gap] = []
     var samples = 0
-    /// Samples between a place that was reached and one that was said: left out during pauses, or missing.
+    /// Samples between a place that was reached and the next one stated: left out during pauses, or missing.
     var skipped = 0
     /// Samples in files of fills.
     var filledSamples = 0
-    /// Whether files were removed, and the samples that were in them.
+    /// Whether files were removed, and how many samples were in them.
     var hasRemoved = false
     var removedSamples = 0
 
     private var isOver: Bool { record.status.isOver }
 
     /// - Parameters:
-    ///   - finished: what is listed of it; `nil` for one that is not.
-    ///   - commits: what the journal says of it: so many samples at so many bytes.
+    ///   - finished: the entry in `session.json`; `nil` for a file that is not listed.
+    ///   - commits: the journal's lines about the file: its samples at certain lengths.
     mutating func read(_ name: String, finished: FinishedFile?, commits: [JournalEntry]) throws(RecordingError) {
         let path = session.directory.directory.path.appending(name)
         let size = Int(try OpenFile(path, .readOnly, action: "read").byteCount())
@@ -34,7 +33,7 @@ struct LogVerification {
         var commits = commits[...]
         var found = 0
         var scanner = try LogScanner(path, format: format, root: self.record.root)
-        // Those that are not in `places` yet.
+        // Samples that are not in `places` yet.
         var behind = 0
         while let record = try scanner.next() {
             if record.isSample {
@@ -77,7 +76,7 @@ struct LogVerification {
         if let epoch { places[epoch, default: 0] += samples }
     }
 
-    /// Passes over a file that was removed: its samples are the ones that are listed. The file after it says its place.
+    /// Skips a removed file: it counts with its listed samples. The next file states its own place.
     mutating func pass(_ finished: FinishedFile) {
         hasRemoved = true
         removedSamples = removedSamples.addingClamped(finished.samples)
@@ -95,7 +94,7 @@ struct LogVerification {
                 if from < place {
                     damage(name, "goes back to sample \(from) of epoch \(next), after \(place - 1) was there already")
                 }
-                // Samples before the session's start are none of its own: it may begin in the past.
+                // Samples before the session's start do not belong to it; it may begin in the past.
                 let first = log.epochs.last { $0.epoch == next }?.from ?? 0
                 skipped = skipped.addingClamped(max(0, from - max(place, first)))
             }
@@ -104,7 +103,7 @@ struct LogVerification {
         }
     }
 
-    /// Looks at a file of samples that were filled in: whether it has what it was written with.
+    /// Checks whether a file of filled samples has everything that was written.
     mutating func read(filled file: SessionRecord.FilledFile) throws(RecordingError) {
         let path = session.directory.directory.path.appending(file.name)
         var parts = file.gaps.flatMap { filled in
@@ -145,13 +144,13 @@ struct LogVerification {
         {
             damage(name, "session.json does not have the gap of its log: \(gap.sentence)")
         }
-        // What must have been in the files that were removed.
+        // Samples that must have been in the removed files.
         var passed = removedSamples
         for gap in log.gaps {
             let isInLog =
                 gaps.contains { $0.isAlike(gap) } || filled.contains { $0.rest.contains { $0.isAlike(gap) } }
             if hasRemoved, !isInLog { passed = passed.addingClamped(gap.count) }
-            // One that could not be written may have found no room for its marker either.
+            // If a gap could not be written, its marker may not have been written either.
             if gap.reason == .notWritten || isInLog || hasRemoved {
                 session.find(.loss, name, "lost: \(gap.sentence)")
             } else {

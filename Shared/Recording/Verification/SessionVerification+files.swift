@@ -3,9 +3,9 @@ import Messages
 import SystemPackage
 
 extension SessionDirectory {
-    /// Looks at every byte of a session: hashes, sizes, records, their continuity, and whether the report fits.
+    /// Checks every byte of a session: hashes, sizes, records, their continuity, and the report.
     ///
-    /// Nothing is changed. Takes time in proportion to the size of the session, and memory that does not grow with it.
+    /// Changes nothing. The time grows with the size of the session; the memory does not.
     package func verify(progress: @escaping SessionVerification.Progress = { _, _ in }) -> SessionVerification {
         let verification = SessionVerification(of: self, progress: progress)
         do throws(RecordingError) {
@@ -16,7 +16,7 @@ extension SessionDirectory {
         return verification
     }
 
-    /// What became of files that do not exist any more, as far as anything says so.
+    /// The lines about files that were removed, by name.
     package func removedFiles() throws(RecordingError) -> [String: RemovedFile] {
         let gone = try RemovedFile.read(in: directory).filter { !isFile($0.name) }
         return Dictionary(gone.map { ($0.name, $0) }) { _, last in last }
@@ -45,7 +45,7 @@ extension SessionVerification {
                 hashes[name] = try FinishedFile.measure(directory.directory.path.appending(name)).sha256
                 pass(bytes: size)
             } catch {
-                // One that was removed meanwhile is none.
+                // A file that was removed meanwhile does not count.
                 if error.code == .notFound { continue }
                 hashes[name] = ""
                 find(.damaged, name, "\(error)")
@@ -65,7 +65,7 @@ extension SessionVerification {
         }
         let text = try directory.directory.read(sums)
         let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
-        // What was removed before the session's end is not in it.
+        // Files that were removed before the session's end are not listed.
         let listed = Set(lines.map { String($0.dropFirst(66)) })
         var known = hashes
         for file in record.logs.flatMap(\.files) where gone[file.name] != nil && listed.contains(file.name) {
@@ -89,7 +89,7 @@ extension SessionVerification {
         if findings.count == count { find(.damaged, sums, "is not as it was written") }
     }
 
-    /// Notes a file that `session.json` does not list, as it should list all of a session that ended in good order.
+    /// Notes a file that `session.json` does not list. It should list all files of a session that ended in good order.
     private func find(unlisted name: String, of record: SessionRecord, _ text: String, failed: String, running: String)
     {
         switch record.status {
@@ -105,7 +105,7 @@ extension SessionVerification {
         let lines = JournalEntry.valid(in: (try? JournalEntry.read(in: directory.directory)) ?? [])
         let unknown = finished.filter { entry in !record.logs.contains { $0.name == entry.key } }
         for name in record.strays(among: names, finished) + unknown.values.joined().sorted().map(\.description) {
-            let text = "is of no log that session.json has"
+            let text = "belongs to no log in session.json"
             find(
                 unlisted: name, of: record, text, failed: text, running: "was begun, but is not in session.json yet")
         }
@@ -140,7 +140,7 @@ extension SessionVerification {
         for fill in record.fills ?? [] { verify(fill, of: record) }
     }
 
-    /// A file of samples that were filled in after the session. log-manager removes none of them.
+    /// Checks a file of samples that were filled in after the session. log-manager never removes such a file.
     private func verify(
         filled file: SessionRecord.FilledFile, of record: SessionRecord, _ reading: inout LogVerification
     ) {
@@ -183,7 +183,7 @@ extension SessionVerification {
                 if error.code != .notFound { return find(.damaged, name, "\(error)") }
             }
         }
-        // It may have been removed just now.
+        // The file may have been removed just now.
         if hashes[name] != nil { gone = try directory.removedFiles() }
         if let finished, let line = gone[name], line.isSame(as: finished) {
             remove(line, samples: finished.samples)
@@ -194,7 +194,7 @@ extension SessionVerification {
         }
     }
 
-    /// The report is made of `session.json` alone; only commit latencies are its own.
+    /// The report is derived from `session.json` alone, except the commit latencies.
     private func verifyReport(of record: SessionRecord) {
         guard record.status.isOver else { return }
         do throws(RecordingError) {
@@ -202,12 +202,12 @@ extension SessionVerification {
             let openBytes = record.logs.reduce(into: [:]) { $0[$1.name] = $1.file.map(directory.size(of:)) }
             var expected = SessionReport(record, openBytes: openBytes, commitLatency: report.commitLatency)
             let clocks = (report.clocks ?? [], expected.clocks ?? [])
-            // Made of times that are stored in microseconds.
+            // Derived from times that are stored in microseconds.
             let areAlike = clocks.0.elementsEqual(clocks.1) { $0.isAlike($1, within: 5e-6) }
             report.clocks = nil
             expected.clocks = nil
             if !areAlike || report != expected {
-                find(.damaged, SessionDirectory.reportName, "does not fit to session.json")
+                find(.damaged, SessionDirectory.reportName, "does not match session.json")
             }
         } catch {
             let isMissing = error.code == .notFound
@@ -217,7 +217,7 @@ extension SessionVerification {
 }
 
 extension ClockOffset {
-    /// Whether both say the same, but for so many seconds. The drift follows from the rest.
+    /// Whether both are equal within `seconds`. The drift follows from the rest.
     fileprivate func isAlike(_ other: ClockOffset, within seconds: Double) -> Bool {
         endpoint == other.endpoint && comparisons == other.comparisons
             && (first - other.first).magnitude <= seconds && (last - other.last).magnitude <= seconds

@@ -1,13 +1,13 @@
 import Messages
 
-/// What a look at all of a session's files has brought to light.
+/// The results of checking all of a session's files.
 package final class SessionVerification {
     package enum Verdict: Comparable, Sendable {
-        /// Every sample that belongs to it is there, and every file is what was written.
+        /// Every sample of the session is there, and every file is as it was written.
         case whole
-        /// Samples are missing, or it was not finished; everything says so itself.
+        /// Samples are missing, or the session was not finished; the session's files state this themselves.
         case loss
-        /// Files are not what was written.
+        /// Files are not as they were written.
         case damaged
     }
 
@@ -22,21 +22,21 @@ package final class SessionVerification {
     package private(set) var findings: [Finding] = []
     package internal(set) var samples = 0
     let directory: SessionDirectory
-    /// Of the files, by name.
+    /// SHA-256 of the files, by name; empty for a file that can't be read.
     package internal(set) var hashes: [String: String] = [:]
-    /// What became of files that do not exist any more, by name.
+    /// The lines about files that were removed, by name.
     var gone: [String: RemovedFile] = [:]
     private let progress: Progress
-    /// Each byte is looked at twice: for its hash and for its samples.
+    /// Bytes checked so far. Each byte is checked twice: for its hash and for its samples.
     private var lookedAt = 0
     private var toLookAt = 0
     var streams = 0
     var files = 0
     package private(set) var removed: [RemovedFile] = []
-    /// The samples that were in them, as `session.json` says.
+    /// The samples in the removed files, according to `session.json`.
     package private(set) var removedSamples = 0
 
-    /// Gets how many bytes were looked at, of how many, after each file.
+    /// Called after each file with the bytes checked so far, and their total.
     package typealias Progress = (_ bytes: Int, _ total: Int) -> Void
 
     init(of directory: SessionDirectory, progress: @escaping Progress) {
@@ -44,16 +44,16 @@ package final class SessionVerification {
         self.progress = progress
     }
 
-    /// Notes how many bytes are to be looked at.
+    /// Adds bytes to the total.
     func expect(bytes: Int) { toLookAt += bytes }
 
-    /// Notes that bytes were looked at.
+    /// Notes that bytes were checked.
     func pass(bytes: Int) {
         lookedAt += bytes
         progress(lookedAt, toLookAt)
     }
 
-    /// The worst of them.
+    /// The worst verdict of the findings.
     package var verdict: Verdict { findings.map(\.verdict).max() ?? .whole }
 
     package var summary: String {
@@ -72,7 +72,7 @@ package final class SessionVerification {
         findings.append(Finding(verdict: verdict, subject: subject, text: text))
     }
 
-    /// Notes a file that was removed after it was finished: nothing is wrong with that.
+    /// Notes a file that was removed after it was finished, which is no fault.
     func remove(_ file: RemovedFile, samples: Int) {
         removed.append(file)
         removedSamples = removedSamples.addingClamped(samples)

@@ -1,33 +1,34 @@
 import Files
 package import Messages
 
-/// Collects what the next commit writes to the write-ahead log, in one run of memory.
+/// Collects the data that the next commit writes to the write-ahead log, in one run of memory.
 ///
-/// Confined to one thread. Nothing is written here: `takeBlock` hands over what was collected, and positions say where in
-/// the log it will stand. Records of a stream that follow on its own last ones go into the same frame.
+/// Confined to one thread. Nothing is written here: `takeBlock` hands over the collected data, with its position in the log.
+/// Consecutive records of one stream go into the same frame.
 package final class LogAppender {
     /// Bytes after which a new segment begins.
     package static let segmentLength = 64 << 20
 
     /// The log's identifier, so that a session never takes another log's frames for its own.
     package let log: String
-    /// Where the block that is being collected begins.
+    /// The position of the block that is being collected.
     package private(set) var position: Int
-    /// What records are formatted into, between `beginRecords` and `endRecords`.
+    /// Records are formatted into this buffer, between `beginRecords` and `endRecords`.
     package var buffer = ByteBuffer(capacity: 64 << 10)
 
-    /// Where the segment begins that the next block belongs to.
+    /// The position of the segment for the next block.
     package private(set) var segment: Int
-    /// By number: its name, and the segment that has it.
+    /// By number: the name, and the last segment that includes it.
     private var names: [UInt32: (bytes: [UInt8], segment: Int)] = [:]
     private var lastNumber: UInt32 = 0
-    /// The frame of records that stands last in the buffer, if one does, and what its head says once nothing follows.
+    /// The frame of records at the end of the buffer, if there is one, and its head, which is written once no more records
+    /// follow.
     private var last: (number: UInt32, file: Int, head: RecordsHead?)?
     private var capacity = 64 << 10
     private let segmentLength: Int
 
-    /// Continues a log behind everything that it has.
-    /// - Parameter segmentLength: bytes after which a new segment begins: what can be deleted at once.
+    /// Continues a log after all of its data.
+    /// - Parameter segmentLength: bytes after which a new segment begins. A segment is deleted as a whole.
     package init(log: String, position: Int, segmentLength: Int = LogAppender.segmentLength) {
         self.log = log
         self.segmentLength = segmentLength
@@ -35,7 +36,7 @@ package final class LogAppender {
         segment = position
     }
 
-    /// How many bytes wait.
+    /// Bytes that wait for a commit, including headers.
     package var count: Int { buffer.count }
 
     /// Numbers a stream of a session, or the session itself.
@@ -45,10 +46,10 @@ package final class LogAppender {
         return lastNumber
     }
 
-    /// Forgets a number that no frame will have any more.
+    /// Forgets a number that no frame will use again.
     package func forget(_ number: UInt32) { names[number] = nil }
 
-    /// Has the next block begin a new segment: the present one can't be written any more.
+    /// Begins a new segment with the next block, because the current segment can't be written any more.
     package func beginSegment() {
         precondition(buffer.count == 0, "A block belongs to one segment.")
         segment = position
@@ -56,16 +57,16 @@ package final class LogAppender {
 
     // MARK: Frames
 
-    /// Adds what a session knows of itself.
+    /// Adds a session's record.
     package func append(_ record: SessionRecord, of number: UInt32) {
         var head = record
         head.logs = []
         append(.session, number, StoredJSON.line(head))
     }
 
-    /// Adds what a session knows of a stream, but for what frames of their own say: a session may have thousands of gaps and
-    /// files of each of thousands of streams.
-    /// - Parameter log: with those of its epochs that this changes or adds.
+    /// Adds a stream's record, without data that has frames of its own: a session may have thousands of gaps and files for each
+    /// of thousands of streams.
+    /// - Parameter log: with only the epochs that changed or are new.
     package func append(_ log: SessionRecord.Log, of number: UInt32) {
         var description = log
         description.files = []
@@ -105,35 +106,36 @@ package final class LogAppender {
         endFrame()
     }
 
-    /// Begins records of a stream, or continues those that stand last. Format them into `buffer`, then call `endRecords`,
-    /// or `cancelRecords` with what this returned.
-    /// - Parameter epoch: which epoch they are of. A frame's head says of one how far it came, so another one has its own.
+    /// Begins records of a stream, or continues those at the end of the buffer. Format them into `buffer`, then call
+    /// `endRecords`, or `cancelRecords` with the result of this call.
+    /// - Parameter epoch: the index of the records' epoch. A frame's head has the position in one epoch only, so another epoch
+    ///   gets its own frame.
     package func beginRecords(of number: UInt32, file: Int, epoch: Int) -> (start: Int, isContinued: Bool) {
         if let last, last.number == number, last.file == file, last.head?.epoch == epoch { return (buffer.count, true) }
         beginFrame(.records, number)
         let room = RecordsHead.byteCount
         buffer.withUnsafeMutableTail(reserving: room) { _ in room }
         last = (number, file, nil)
-        // A name that was written in front of it stays.
+        // A name that was written before the frame stays.
         return (frameStart, false)
     }
 
-    /// Says what the records are that were formatted since `beginRecords`.
+    /// Ends the records that were formatted since `beginRecords`.
     package func endRecords(_ head: RecordsHead) {
         guard let last else { preconditionFailure("endRecords follows beginRecords") }
         var head = head
-        // The first records of a frame say where it stands.
+        // The frame's offset is that of its first records.
         if let first = last.head { head.offset = first.offset }
         self.last?.head = head
     }
 
-    /// Takes back what was formatted since `beginRecords`.
+    /// Removes what was formatted since `beginRecords`.
     package func cancelRecords(_ begun: (start: Int, isContinued: Bool)) {
         buffer.truncate(to: begun.start)
         if !begun.isContinued { last = nil }
     }
 
-    /// Writes what stands in front of the records that stand last: nothing more is added to them.
+    /// Writes the head of the records at the end of the buffer: none can be added to them any more.
     private func finishRecords() {
         defer { last = nil }
         guard let head = last?.head else { return }
@@ -195,7 +197,7 @@ package final class LogAppender {
 
     // MARK: Blocks
 
-    /// What was collected; nil if that is nothing. What comes then stands behind it.
+    /// The collected data; nil if there is none. Data that is added later follows it.
     package func takeBlock() -> LogBlock? {
         guard buffer.count > 0 else { return nil }
         finishRecords()

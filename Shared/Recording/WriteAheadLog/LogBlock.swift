@@ -2,24 +2,24 @@ import Compression
 import Files
 import Messages
 
-/// What one commit writes to the write-ahead log: a header, and frames behind it.
+/// The data that one commit writes to the write-ahead log: a header, and frames after it.
 ///
 /// | bytes | header |
 /// | --- | --- |
 /// | 4 | `HFW1` |
-/// | 4 | CRC-32C of everything behind it |
+/// | 4 | CRC-32C of everything after it |
 /// | 8 | length of the block in bytes, a multiple of 8 |
 /// | 8 | position: the block's place in the log, counted from the log's first byte |
 /// | 8 | the position before which everything was synced when the block was written |
 ///
-/// A frame has 16 bytes in front of its contents: 1 for its kind, 3 that are 0, 4 for the number that says whose it is, 8
-/// for the length of the contents. Numbers are little-endian. A block counts if its checksum fits and its position is its
-/// place; so neither a torn block nor an old one that lies where a new one should be is ever taken for true.
+/// A frame has 16 bytes before its contents: 1 for its kind, 3 that are 0, 4 for the number of its session or stream, 8 for the
+/// length of the contents. Numbers are little-endian. A block is valid if its checksum matches and its position is its place. So
+/// neither a torn block nor an old block in the place of a new one is ever taken for valid.
 package final class LogBlock: Sendable {
     static let magic: UInt32 = 0x3157_4648
     static let headerLength = 32
     static let frameHeaderLength = 16
-    /// A block that claims more is none.
+    /// A block that claims to be longer is invalid.
     static let maximumLength = 1 << 30
 
     /// The header, without checksum and synced position until the block is written, and the frames.
@@ -36,10 +36,10 @@ package final class LogBlock: Sendable {
 
     package var count: Int { bytes.count }
 
-    /// The position behind it.
+    /// The position after the block.
     package var end: Int { position + count }
 
-    /// Lends the header as it is to be written, and the frames.
+    /// Lends the header to be written, and the frames.
     func withBytes<Result>(
         synced: Int, _ body: (_ header: [UInt8], _ frames: UnsafeRawBufferPointer) throws(RecordingError) -> Result
     ) throws(RecordingError) -> Result {
@@ -61,7 +61,7 @@ package final class LogBlock: Sendable {
         bytes.withUnsafeBytes { LogFrame.forEach(in: $0, at: position, body) }
     }
 
-    /// CRC-32C, as RFC 3720 has it.
+    /// CRC-32C, as defined in RFC 3720.
     static func checksum(_ bytes: UnsafeRawBufferPointer, after checksum: UInt32 = .max) -> UInt32 {
         Checksum.crc32c(bytes, after: checksum)
     }
@@ -72,11 +72,11 @@ package struct LogFrame {
     /// The position of its block.
     package let position: Int
     let kind: FrameKind
-    /// Whose it is.
+    /// The number of its session or stream.
     package let number: UInt32
     let contents: UnsafeRawBufferPointer
 
-    /// Lends each frame of a block, header included, in turn. What is of a later version's kind is passed over.
+    /// Lends each frame of a block, header included, in turn. Frames of kinds from later versions are skipped.
     static func forEach(in block: UnsafeRawBufferPointer, at position: Int, _ body: (LogFrame) -> Void) {
         var place = LogBlock.headerLength
         while place + LogBlock.frameHeaderLength <= block.count {
@@ -96,7 +96,7 @@ package struct LogFrame {
         }
     }
 
-    /// The session and stream that its number stands for, if it is a frame of names.
+    /// The session and stream of the frame's number, if this is a frame of kind `name`.
     package var name: (session: SessionIdentifier, log: LogName?)? {
         guard kind == .name else { return nil }
         let parts = contents.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -106,7 +106,7 @@ package struct LogFrame {
         return LogName(existing: parts[1]).map { (session, $0) }
     }
 
-    /// The event that it has; nil if it has none.
+    /// The frame's event; nil if it has none.
     package var event: LoggedEvent? {
         let head = 16
         guard kind == .event, contents.count >= head else { return nil }
@@ -121,10 +121,10 @@ package struct LogFrame {
             packed: ends[3] < contents.count ? part(ends[3]..<contents.count) : nil)
     }
 
-    /// Whether its stream's file is complete with it.
+    /// Whether the frame completes its stream's file.
     package var endsFile: Bool { kind == .seal }
 
-    /// What it says, where that is JSON; nil if it can't be read.
+    /// The contents as JSON; nil if they can't be read.
     func decode<Value: Decodable>(_ type: Value.Type) -> Value? {
         try? WireCoding.decode(type, from: contents)
     }

@@ -1,4 +1,4 @@
-/// How far a write-ahead log is in a session's documents and files.
+/// Up to where a session's documents and files include the write-ahead log.
 package struct LogPosition: Codable, Hashable, Sendable {
     package var log: String
     /// The position before which everything is in `session.json`.
@@ -15,13 +15,13 @@ package struct LogPosition: Codable, Hashable, Sendable {
 
 /// A place in a stream's files up to which they are durable.
 package struct DurablePlace: Codable, Hashable, Sendable {
-    /// Which of the log's files, counted from 0.
+    /// The index of the log's file, from 0.
     package var file: Int
-    /// How long it is there, terminator included.
+    /// The file's length at that place, terminator included.
     package var bytes: Int
     /// The samples in that part.
     package var samples: Int
-    /// The epoch of the sample that comes next, and its sequence there.
+    /// The epoch of the next sample, and its sequence there.
     package var epoch: String
     package var next: Int
 

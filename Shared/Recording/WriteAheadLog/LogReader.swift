@@ -1,17 +1,17 @@
 package import Files
 package import SystemPackage
 
-/// Reads a write-ahead log from its beginning, block by block, up to the first block that cannot be trusted.
+/// Reads a write-ahead log from its beginning, block by block, up to the first block that can't be trusted.
 ///
-/// What stands behind the last whole block was torn by the end of the program or a power cut, and was never durable, unless
-/// a later block says that it had been synced: then it is damage, as are segments that are missing.
+/// Data after the last whole block was torn by the end of the program or a power cut, and was never durable. But if a later block
+/// states that the data was synced, it is damage, as are missing segments.
 package struct LogReader {
     /// Bytes that were durable once, and can't be read.
     package struct Damage: Hashable, Sendable, CustomStringConvertible {
         package let path: FilePath
-        /// Where in the file.
+        /// The offset in the file.
         package let offset: Int
-        /// Whether all of the log can be read, and the stream files have more.
+        /// Whether the log can be read completely, but stream files have more.
         package var isEnd = false
 
         package var description: String {
@@ -22,11 +22,11 @@ package struct LogReader {
         }
     }
 
-    /// Where the log may be continued: no position is used twice, not even one of a write that failed.
+    /// Where the log may be continued: no position is used twice, not even one of a failed write.
     package private(set) var end = 0
-    /// Where the last block ends that can be read. What is between it and `end` was never durable, unless there is damage.
+    /// The end of the last readable block. Data between it and `end` was never durable, unless there is damage.
     private var readEnd = 0
-    /// The position before which everything is durable that the log has.
+    /// The position before which all of the log's data is durable.
     package var synced: Int { damage == nil ? readEnd : end }
     package private(set) var damage: Damage?
 
@@ -36,7 +36,7 @@ package struct LogReader {
         self.directory = directory
     }
 
-    /// The identifier of the log in a directory; nil if nothing of it can be read.
+    /// The identifier of the log in a directory; nil if the log is unreadable.
     static func identifier(in directory: Directory) throws(RecordingError) -> String? {
         for start in try WriteAheadLog.segments(in: directory) {
             if let log = try BlockReader(firstOf: start, in: directory)?.log { return log }
@@ -46,13 +46,13 @@ package struct LogReader {
 
     /// Lends each frame in turn.
     /// - Parameters:
-    ///   - needed: the position from which on frames are needed; segments that end before it are not read.
+    ///   - needed: the position from which frames are needed; segments that end before it are not read.
     ///   - known: a position before which everything is known to have been durable.
     package mutating func forEachFrame(
         from needed: Int = 0, knownUpTo known: Int = 0, _ body: (LogFrame) -> Void
     ) throws(RecordingError) {
         let segments = try WriteAheadLog.segments(in: directory)
-        // A position is never used twice, even if nothing of a segment can be read.
+        // A position is never used twice, even if a segment is unreadable.
         end = segments.last.map { $0 + 1 } ?? 0
         if try missingBeginning(from: needed, of: segments) != nil {
             return try noteDamage(in: needed, at: 0, segments)
@@ -62,7 +62,7 @@ package struct LogReader {
         for (index, start) in segments.enumerated() where index >= first {
             var reader = try BlockReader(start, in: directory)
             let length = Int(try reader.file.byteCount())
-            // The segments behind it say how much of this one was durable; the rest is of a write that failed.
+            // Later segments state how much of this one was durable; the rest is of a failed write.
             let synced = try synced(from: index + 1, of: segments)
             let trusted = synced.map { min(length, max(0, $0 - start)) } ?? length
             while reader.offset < trusted, try reader.next() {
@@ -74,14 +74,14 @@ package struct LogReader {
             var isDamaged = isMissing(expected, after: start + reader.offset)
             if synced == nil, !isDamaged { isDamaged = try reader.hasLaterBlock(before: length) }
             if isDamaged {
-                // Documents have positions up to there.
+                // Documents have positions up to `known`.
                 end = max(end, known)
                 return try noteDamage(in: start, at: reader.offset, segments)
             }
         }
     }
 
-    /// What is missing in front of the first segment, for those who need frames from a position on; not for those who miss nothing.
+    /// The damage before the first segment, for each reader that needs frames from there; readers that miss nothing are left out.
     func missingBeginnings<Reader>(from needed: [Reader: Int]) throws(RecordingError) -> [Reader: Damage] {
         let segments = try WriteAheadLog.segments(in: directory)
         var missing: [Reader: Damage] = [:]
@@ -96,7 +96,7 @@ package struct LogReader {
         return Damage(path: Self.path(of: needed, in: directory), offset: 0)
     }
 
-    /// Notes that something is missing behind the last block: somebody knows more.
+    /// Notes that blocks are missing after the last one: stream files have more.
     mutating func noteMissingEnd() throws(RecordingError) {
         let segments = try WriteAheadLog.segments(in: directory)
         guard damage == nil, let last = segments.last else { return }
@@ -104,11 +104,11 @@ package struct LogReader {
         damage?.isEnd = true
     }
 
-    /// Whether something was durable between two positions. No block is as short as the place that is left out behind a
-    /// segment of which nothing can be read.
+    /// Whether data was durable between two positions. Fewer bytes than a header are no block: `end` skips a position after an
+    /// unreadable segment.
     private func isMissing(_ synced: Int, after reached: Int) -> Bool { synced - reached >= LogBlock.headerLength }
 
-    /// What the first of some segments that can be read says to have been durable before it.
+    /// Up to where data before it was durable, according to the first readable segment.
     private func synced(from index: Int, of segments: [Int]) throws(RecordingError) -> Int? {
         for start in segments[index...] {
             if let reader = try BlockReader(firstOf: start, in: directory) { return reader.synced }
@@ -118,7 +118,7 @@ package struct LogReader {
 
     private mutating func noteDamage(in segment: Int, at offset: Int, _ segments: [Int]) throws(RecordingError) {
         damage = Damage(path: Self.path(of: segment, in: directory), offset: offset)
-        // Nothing of what can't be read may have the position of something new.
+        // New data must not get the position of unreadable data.
         guard let last = segments.last else { return }
         let length = try OpenFile(Self.path(of: last, in: directory), .readOnly, action: "read").byteCount()
         end = max(end, last + Int(length))
@@ -129,12 +129,12 @@ package struct LogReader {
     }
 }
 
-/// Reads the frames of a log that is being written, piece by piece, each once. Confined to one thread.
+/// Reads the frames of a log that is being written, part by part, each once. Confined to one thread.
 package final class LogCursor {
     private let directory: Directory
     private var segment = -1
     private var reader: BlockReader?
-    /// Where the next block begins, or a segment behind it.
+    /// The position of the next block, or of a later segment.
     package private(set) var position: Int
 
     package init(in directory: Directory, at position: Int) {
@@ -142,11 +142,11 @@ package final class LogCursor {
         self.position = position
     }
 
-    /// Lends frames of blocks that are durable.
+    /// Lends frames of durable blocks.
     /// - Parameters:
     ///   - end: the position before which everything is durable.
-    ///   - limit: reads no further block after so many bytes.
-    /// - Returns: the position behind them: `end`, unless the limit was reached.
+    ///   - limit: bytes after which no further block is read.
+    /// - Returns: the position after the blocks that were read: `end`, unless the limit was reached.
     package func read(
         from start: Int, upTo end: Int, limit: Int, _ body: (LogFrame) -> Void
     ) throws(RecordingError) -> Int {
@@ -161,7 +161,7 @@ package final class LogCursor {
                 reader?.forEachFrame(body)
                 position = segment + (reader?.offset ?? 0)
             } else {
-                // What stands behind the last block of a segment was never durable.
+                // Data after the last block of a segment was never durable.
                 let segments = try WriteAheadLog.segments(in: directory)
                 position = segments.first { $0 > segment && $0 >= position } ?? end
                 reader = nil
@@ -190,7 +190,7 @@ private struct BlockReader {
         start = segment
     }
 
-    /// Continues at the beginning of a block.
+    /// Continues at `offset`, the beginning of a block.
     mutating func skip(to offset: Int) { self.offset = offset }
 
     /// Reads the first block of a segment; nil if there is none.
@@ -206,10 +206,10 @@ private struct BlockReader {
         return true
     }
 
-    /// What the block says to have been durable before it.
+    /// The position before which everything was durable, according to the block.
     var synced: Int { block.synced }
 
-    /// The log's identifier, where the block has it, as the first of a segment does.
+    /// The log's identifier, if the block has it, as the first block of a segment does.
     var log: String? {
         var log: String?
         forEachFrame { if $0.kind == .log { log = String(decoding: $0.contents, as: UTF8.self) } }
@@ -221,7 +221,7 @@ private struct BlockReader {
         block.bytes.withUnsafeBytes { LogFrame.forEach(in: $0, at: position, body) }
     }
 
-    /// Whether a readable block follows an unreadable one, and says that the unreadable one was durable.
+    /// Whether a readable block follows an unreadable one, and states that the unreadable one was durable.
     func hasLaterBlock(before length: Int) throws(RecordingError) -> Bool {
         // Blocks begin at multiples of 8, and so do the pieces.
         let pieceSize = 1 << 20

@@ -1,24 +1,24 @@
-/// What stands in front of records in the write-ahead log: their place, and how far the stream has come with them.
+/// The head before records in the write-ahead log: their place, and the stream's position after them.
 ///
 /// All numbers are totals, not differences, so that applying a frame twice changes nothing.
 package struct RecordsHead: Hashable, Sendable {
-    /// Its length in a frame, in bytes.
+    /// The head's length in a frame, in bytes.
     static let byteCount = 88
 
-    /// Which of the log's files, counted from 0.
+    /// The index of the log's file, from 0.
     package var file: Int
     /// Where the records begin in the file.
     package var offset: Int
-    /// The file's samples up to their end.
+    /// The file's samples up to the end of the records.
     package var samples: Int
-    /// Which of the stream's epochs the last of them is of.
+    /// The index of the last record's epoch in the stream.
     package var epoch: Int
-    /// The sequence, in that epoch, of the sample that comes next.
+    /// The sequence of the next sample in that epoch.
     package var next: Int
     package var counts: StreamCounts
     package var firstUptime: Double?
     package var lastUptime: Double?
-    /// Whether the session's stop is the last record.
+    /// Whether the marker of the session's stop is the last record.
     package var isMarkedStopped: Bool
 
     package init(
@@ -50,7 +50,7 @@ package struct RecordsHead: Hashable, Sendable {
         }
     }
 
-    /// Reads what stands in front of a frame's records; nil if the frame is too short, or its numbers can't be.
+    /// Reads the head of a frame's records; nil if the frame is too short, or if a number is negative.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.byteCount else { return nil }
         func number(_ index: Int) -> Int {

@@ -1,13 +1,14 @@
 package import Files
 package import SystemPackage
 
-/// The files of a recorder's write-ahead log: what is appended is durable when `append` returns, for all streams at once.
+/// The files of a recorder's write-ahead log: appended data is durable when `append` returns, for all streams at once.
 ///
-/// `recordings/.wal/` has the log in segments, each a file named after the position at which it begins. Blocks come from
-/// a `LogAppender`, one after the other. Confined to one thread.
+/// `recordings/.wal/` has the log in segments, each a file named after the position at which it begins. Blocks come from a
+/// `LogAppender`, one after the other. Confined to one thread.
 ///
-/// A sync that fails is final: the kernel marks pages clean that it could not write, so a second sync would report success
-/// for bytes that are not on disk (Rebello and others, USENIX ATC 2020). After any failure the segment takes nothing more;
+/// A failed sync is final: the kernel marks pages clean that it could not write, so a second sync would report success for bytes
+/// that are not on disk (Rebello and others, USENIX ATC 2020). After any failure, the segment takes no more data; the next block
+/// must begin a new one.
 /// the next block must begin another one.
 package final class WriteAheadLog {
     private struct Segment {
@@ -23,7 +24,7 @@ package final class WriteAheadLog {
     private var synced: Int
 
     /// Continues a log.
-    /// - Parameter synced: the end of what it has.
+    /// - Parameter synced: the end of the log's data.
     package init(in directory: Directory, synced: Int, calls: FileCalls = .system) {
         self.directory = directory
         self.synced = synced
@@ -34,8 +35,8 @@ package final class WriteAheadLog {
         Directory(SessionDirectory.recordings(in: data).path.appending(".wal\(shard?.fileSuffix ?? "")"))
     }
 
-    /// Makes durable what a program left that ended: its last block may have been written and not synced, and is about to be
-    /// followed by others.
+    /// Makes durable what a program that ended left: its last block may have been written and not synced, and other blocks are
+    /// about to follow.
     package static func sync(_ directory: Directory, calls: FileCalls = .system) throws(RecordingError) {
         guard directory.exists else { return }
         for position in try segments(in: directory) {
@@ -59,9 +60,9 @@ package final class WriteAheadLog {
         }.sorted()
     }
 
-    /// Writes a block and waits until it would survive a power cut.
+    /// Writes a block and waits until it survives a power cut.
     ///
-    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`. The block is not durable then, and the next one must begin a
+    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`. The block is then not durable, and the next one must begin a
     ///   segment.
     package func append(_ block: LogBlock) throws(RecordingError) {
         do throws(RecordingError) {
@@ -73,7 +74,7 @@ package final class WriteAheadLog {
             }
             try file.sync()
             synced = block.end
-            // Only a crash has the log read, and memory that is used again costs less than memory that is new to the process.
+            // The log is read only after a crash, and reusing memory costs less than memory that is new to the process.
             segment?.dropped.drop(file, before: synced - block.segment)
         } catch {
             if let segment { try? segment.file.resize(to: Int64(max(0, block.position - segment.position))) }
@@ -95,10 +96,10 @@ package final class WriteAheadLog {
         return file
     }
 
-    /// Deletes the segments of which nothing is needed.
+    /// Deletes segments that are no longer needed.
     /// - Parameters:
-    ///   - position: what stands before it is in files that are durable.
-    ///   - current: the position at which the segment begins that the next block belongs to.
+    ///   - position: data before it is in files and durable there.
+    ///   - current: the position of the segment for the next block.
     /// - Returns: the bytes that are left.
     package func remove(before position: Int, current: Int) throws(RecordingError) -> Int {
         let segments = try Self.segments(in: directory)
@@ -109,7 +110,7 @@ package final class WriteAheadLog {
                 if segment?.position == start { segment = nil }
                 try Directory.removeFile(directory.path.appending(Self.name(of: start)))
             } else {
-                // Of a segment whose first write failed nothing is durable.
+                // If the first write of a segment failed, none of it is durable.
                 left += max(0, end - start)
             }
         }

@@ -1,43 +1,43 @@
 package import ServiceKit
 
 extension Leadership {
-    /// Work that the caller carries out, with the method to call with the result.
+    /// Work for the caller. The method named in a comment takes the result.
     package enum Effect: CoreEffect, Sendable {
-        /// Read the lease: `answered`.
+        /// Read the lease, then call `answered`.
         case read(Int)
-        /// Write the lease if it has this revision, or create it if it must not be there: `answered`.
+        /// Write the lease if it has this revision, or create it if `revision` is nil. Then call `answered`.
         case write(LeaseValue, revision: UInt64?, Int)
-        /// Make the data directory ready for a term: `prepared`. If others recorded since this machine did, its interrupted
-        /// sessions are set aside first.
+        /// Prepare the data directory for a term, then call `prepared`. If another machine has recorded since this one did, set
+        /// the interrupted sessions aside first.
         case prepare(term: Int, setsAside: Bool)
-        /// Start the recorder under a guard that kills it at a time: `ended`, also if it could not be started.
+        /// Start the recorder under a guard that kills it at `until`. Call `ended` when it ends or if it could not be started.
         case start(until: Int64)
-        /// Put off the time at which the guard kills the recorder.
+        /// Postpone the time at which the guard kills the recorder.
         case extend(until: Int64)
-        /// Tell the recorder to stop: SIGTERM.
+        /// Send SIGTERM to the recorder.
         case terminate
-        /// End the recorder at once: SIGKILL.
+        /// Send SIGKILL to the recorder.
         case kill
-        /// Have the recorder continue a session: `continued`.
+        /// Request the recorder to continue a session, then call `continued`.
         case `continue`(SessionContinuation)
 
-        /// Ask the recorder what another one needs to continue a session: `planned`.
+        /// Request from the recorder the plan that another recorder needs to continue the session, then call `planned`.
         case plan(String)
 
         case notice(Notice)
     }
 
-    /// What the servers answered.
+    /// A reply of the lease servers.
     package enum Answer: Hashable, Sendable {
-        /// The lease as it was read.
+        /// The current lease.
         case value(LeaseValue, revision: UInt64)
-        /// It was never written, or was deleted with this revision.
+        /// The lease was never written, or was deleted with this revision.
         case absent(revision: UInt64?)
-        /// It was written, and has this revision now.
+        /// The write succeeded and produced this revision.
         case stored(revision: UInt64)
-        /// It was not written: it has another revision.
+        /// The write failed because the lease has another revision.
         case conflict
-        /// There was no answer in time: a write may come to be or not.
+        /// No reply arrived in time: a write may still take effect.
         case unknown(String)
     }
 }

@@ -1,6 +1,6 @@
-/// The times of a lease, all parts of one: how long others wait for a holder of which nothing is heard. In nanoseconds.
+/// The durations of a lease, all derived from the time that candidates wait for a silent holder. In nanoseconds.
 package struct LeaseTimes: Hashable, Sendable {
-    /// How long a candidate must see a lease unchanged, on its own clock, before it may take it.
+    /// How long a candidate must see an unchanged lease, on its own clock, before it may take the lease.
     package let patience: Int64
 
     /// - Parameter patience: nanoseconds, greater than 0.
@@ -9,14 +9,14 @@ package struct LeaseTimes: Hashable, Sendable {
         self.patience = patience
     }
 
-    /// How often the holder renews.
+    /// The interval between renewals by the holder.
     package var renewal: Int64 { patience / 9 }
-    /// How often a candidate looks.
+    /// The interval between reads by a candidate.
     package var look: Int64 { patience / 20 }
-    /// How long an answer of the servers is waited for: they have none while they elect a leader.
+    /// The timeout for a reply of the servers, which do not reply while they elect a leader.
     package var answer: Int64 { patience / 9 }
-    /// How long after a renewal was sent the holder tells its recorder to stop, if no later one was confirmed.
+    /// The time after sending a renewal at which the holder stops its recorder, if no later renewal was confirmed.
     package var stop: Int64 { patience / 9 * 7 }
-    /// How long after that renewal was sent the recorder is killed. The rest, a ninth, is for clocks that run at different rates.
+    /// The time after sending that renewal at which the recorder is killed. The remaining ninth allows for different clock rates.
     package var life: Int64 { patience / 9 * 8 }
 }

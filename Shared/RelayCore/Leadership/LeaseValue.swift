@@ -1,23 +1,23 @@
 package import Messages
 
-/// What stands in the bucket under a lease's name: who holds it, and what its recorder records.
+/// The value in the bucket under a lease's name: the holder and the sessions that its recorder records.
 package struct LeaseValue: Codable, Hashable, Sendable {
     package static let schema = "lease.v1"
 
     package private(set) var schema = LeaseValue.schema
-    /// Who holds it, for people: a machine's name.
+    /// The name of the holder's machine, for display.
     package var holder: String
-    /// One run of a holder's program: a program that starts again is another one.
+    /// Identifies one run of the holder's program; a restarted program has a new value.
     package var instance: String
-    /// Counts the holders: each has a higher one than the holder before it.
+    /// Increases with each holder.
     package var term: Int
-    /// The term before; absent if there was none.
+    /// The previous term; absent if there was none.
     package var previous: Int?
-    /// Counts what the holder wrote, so that it knows its own writes when an answer was lost.
+    /// Counts the holder's writes, so that the holder recognizes its own write if a reply was lost.
     package var renewal: Int
-    /// Whether the holder has stopped its recorder and lets others have the lease at once; absent if not.
+    /// Whether the holder has stopped its recorder and another machine may take the lease at once; absent if not.
     package var isReleased: Bool?
-    /// The sessions that run: whoever takes over continues them.
+    /// The running sessions, which the next holder continues.
     package var sessions: [SessionPlan]
 
     package init(

@@ -3,17 +3,17 @@ package import MessageBus
 package import Messages
 import ServiceKit
 
-/// What arrives from publishers.
+/// Receiving events from publishers.
 extension Sending {
-    /// How often a description is sent that says nothing new: its clock does.
+    /// How often an unchanged description is sent, for its clock reading. In nanoseconds.
     private static let descriptionInterval: Int64 = 30_000_000_000
 
-    /// Whether nothing is taken at present. Publishers keep it, and are asked for it afterwards.
+    /// Whether nothing is taken at present. Publishers keep the samples, which are replayed later.
     package var isBlocked: Bool { isStopping || isFull || blockedUntil != .min }
 
-    /// Takes an event.
-    /// - Returns: the description that it was, if it was one.
-    /// - Throws: `MessageError` or `DecodingError` for one that can't be read.
+    /// Takes an event from a publisher.
+    /// - Returns: the description, if the event is one.
+    /// - Throws: `MessageError` or `DecodingError` for an event that cannot be read.
     package func take(_ frames: EventFrames, at now: Moment) throws -> StreamDescription? {
         if let stream = topics.value(of: frames.topic) {
             let body = try stream.reader.read(frames.body)
@@ -27,7 +27,7 @@ extension Sending {
         return nil
     }
 
-    /// Takes what a publisher says of a stream.
+    /// Takes a publisher's description of a stream.
     private func describe(_ description: StreamDescription, _ frames: EventFrames, at now: Moment) throws {
         let name = description.name
         guard StreamName(name.description) == name else {
@@ -37,7 +37,7 @@ extension Sending {
         guard let stream = byName[name] ?? addStream(description, at: now) else { return }
         if description.epoch != stream.ordered.epoch {
             guard !stream.ordered.hasLeft(description.epoch) else { return }
-            // What waited behind the missing samples is taken each time: a recovery ends only then.
+            // Held samples are taken after each loss; only that ends the recovery.
             while stream.ordered.buffer.recovery != nil {
                 lose(of: stream, .epochEnded, at: now)
                 resume(stream, at: now)
@@ -72,20 +72,21 @@ extension Sending {
         emit(.subscribe(topic))
     }
 
-    /// Begins with the first sample that the publisher keeps, if nobody said within a time what the servers have.
+    /// If the servers' content is not known within `patience`, begins with the first sample that the publisher keeps.
     func open(_ stream: SentStream, at now: Moment) {
         guard !stream.isOpen, now.monotonic - stream.began > Self.patience else { return }
         stream.start(at: 0)
     }
 
-    /// Notes that samples before one are not taken now: they are missing, also if their publisher starts anew meanwhile.
+    /// Marks the samples before `sequence` as missing, because they are not taken now. They stay missing if their publisher
+    /// restarts.
     func passOver(_ sequence: Int, of stream: SentStream) {
         guard stream.isOpen else { return }
         stream.ordered.buffer.noteUnheld(epoch: stream.ordered.epoch, upTo: sequence)
         expect(sequence, of: stream)
     }
 
-    /// Has samples replayed that did not arrive.
+    /// Requests a replay of samples that did not arrive.
     private func expect(_ sequence: Int, of stream: SentStream) {
         guard stream.isOpen else { return }
         _ = stream.ordered.buffer.expect(epoch: stream.ordered.epoch, upTo: sequence)
@@ -98,7 +99,7 @@ extension Sending {
         emit(.recover(stream.name))
     }
 
-    /// Sends a description that says something new, before the samples that follow it.
+    /// Sends a changed description before the samples that follow it.
     private func send(_ description: StreamDescription, of stream: SentStream, _ frames: EventFrames, at now: Moment) {
         let essence = SentStream.essence(of: description)
         if let last = stream.described, last.description == essence,
@@ -131,7 +132,7 @@ extension Sending {
         guard batch.body.count > 0 else { throw MessageError(.outOfRange, "a batch has no samples") }
     }
 
-    /// Adds a batch to the spool, whole as it is: who has its beginning passes over that.
+    /// Adds a complete batch to the spool. Readers skip samples that they already have.
     private func collect(_ batch: ReceivedBatch, of stream: SentStream, _ time: [UInt8], at now: Moment) {
         let place = BatchPlace(of: batch.body, in: batch.frame)
         samplesTaken += place.count
@@ -143,7 +144,7 @@ extension Sending {
             of: stream, at: now)
     }
 
-    // MARK: What is missing
+    // MARK: Missing samples
 
     package func missing(_ name: StreamName, at now: Moment) -> MissingSamples? {
         guard let stream = byName[name] else { return nil }
@@ -160,7 +161,7 @@ extension Sending {
     package func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
         guard let stream = asker(of: request) else { return }
         if count > 0 {
-            // All that is thrown in there reaches the second closure.
+            // All errors thrown in this closure reach the second closure.
             try? ReceivedBatch.forEach(inReplay: frames) { batch, reason in
                 try check(batch)
                 try stream.ordered.checkReplayed(batch)
@@ -172,7 +173,7 @@ extension Sending {
                 emit(.malformed(fault))
             }
         }
-        // An answer that brings nothing would be requested without end.
+        // A reply without progress would be requested again without end.
         if stream.ordered.buffer.isMissing(request) {
             lose(of: stream, count > 0 ? .malformed : .notRetained, at: now)
         }
@@ -191,7 +192,7 @@ extension Sending {
         return stream
     }
 
-    /// Continues with what waited, once nothing before it is missing.
+    /// Takes held samples when nothing before them is missing.
     private func resume(_ stream: SentStream, at now: Moment) {
         defer { stream.ordered.account() }
         while let (held, rows) = stream.ordered.buffer.takeHeld() {
@@ -204,7 +205,7 @@ extension Sending {
         }
     }
 
-    /// Gives up samples. What a stream had before the first sample that was taken of it is no loss: nothing of it was wanted.
+    /// Gives up missing samples. Samples before the first one taken from the stream do not count as lost: they were not wanted.
     private func lose(of stream: SentStream, before sequence: Int? = nil, _ reason: Gap.Reason, at now: Moment) {
         guard let gap = stream.ordered.buffer.giveUp(before: sequence, reason: reason),
             stream.epochs.last == gap.epoch

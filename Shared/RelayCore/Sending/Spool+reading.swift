@@ -4,16 +4,16 @@ import Messages
 package import Recording
 
 extension Sending.Spool {
-    /// Reads what a program left that ended.
-    /// - Parameter log: the identifier of what is written from now on.
-    /// - Returns: and what of it can't be read.
+    /// Opens the spool left by a previous run of the program.
+    /// - Parameter log: the identifier of the log for new events.
+    /// - Returns: the spool, and the damage that prevents reading all of it.
     package static func open(
         _ directory: Directory, log: String, calls: FileCalls = .system
     ) throws(RecordingError) -> (spool: Sending.Spool, damage: LogReader.Damage?) {
         try WriteAheadLog.sync(directory, calls: calls)
         var reader = LogReader(directory)
         var spool = Sending.Spool(log: log, start: 0, end: 0, synced: 0)
-        // What was acknowledged is deleted: that the log does not begin at 0 is no damage.
+        // Acknowledged segments are deleted, so a log that does not begin at 0 is not damaged.
         let first = try WriteAheadLog.segments(in: directory).first
         try reader.forEachFrame(from: first ?? 0) { frame in
             guard let event = frame.event.flatMap({ RelayedEvent($0) }), let place = event.place else { return }

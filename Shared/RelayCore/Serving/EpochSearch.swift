@@ -1,23 +1,23 @@
 import Messages
 
-/// Finds the last message of a publisher's run of which nothing is known, beginning with the stream's last message: run after run, and
-/// the beginning of each by halves, since a subject's messages are in the order in which the runs were.
+/// Finds the last message of a publisher's run, starting at the stream's last message. Goes back run by run and finds the
+/// beginning of each by binary search, since a subject's messages are in the order of the runs.
 ///
-/// A pure value: `next` says from where on to get the next message of the subject, and `take` takes it. Ask the leader: a replica may lack
-/// the messages of whole runs.
+/// A pure value: `next` is the number from which to get the next message of the subject, and `take` takes that message. Ask the
+/// leader: a replica may lack the messages of whole runs.
 struct EpochSearch: Sendable {
     enum Outcome: Sendable {
         case found(ServedStream.Mark)
-        /// There is nothing of it.
+        /// No message of the run is stored.
         case nothing
-        /// Whoever was asked lacks messages that it had before.
+        /// The server lacks messages that it had before.
         case toldLess
     }
 
     private let epoch: String
-    /// A message of the run whose beginning is looked for.
+    /// A message of the run whose beginning is being searched.
     private var later: ServedStream.Mark
-    /// The last message so far that is before it.
+    /// The last message known to be before that run.
     private var earlier: ServedStream.Mark?
     private var low: UInt64 = 1
     private var high: UInt64
@@ -31,14 +31,14 @@ struct EpochSearch: Sendable {
         if last.place.epoch == epoch { outcome = .found(last) }
     }
 
-    /// From which number on the next message of the subject is wanted; nil when there is an outcome.
+    /// The number from which to get the next message of the subject; nil when there is an outcome.
     var next: UInt64? { outcome == nil ? low + (high - low) / 2 : nil }
 
     /// Takes the first message of the subject from `next` on; nil if there is none.
     mutating func take(_ mark: ServedStream.Mark?) {
         guard let next else { return }
         guard let mark else { return outcome = .toldLess }
-        // What was before it may be gone by now.
+        // Earlier messages may have been removed by now.
         if mark.place.epoch == later.place.epoch || mark.sequence >= later.sequence {
             high = next
         } else {

@@ -1,22 +1,22 @@
 import Messages
 
-/// Finds the first message of a subject that has a sample, or what follows it: by halves, since a subject's messages are in the order
-/// of its samples.
+/// Finds the first message of a subject that contains a sample or follows it. Uses binary search, since a subject's messages are
+/// in sample order.
 ///
-/// A pure value: `next` says from where on to get the next message of the subject, and `take` takes it.
+/// A pure value: `next` is the number from which to get the next message of the subject, and `take` takes that message.
 package struct MessageSearch: Sendable {
     private let epoch: String
     private let sample: Int
     private var low: UInt64
     private var high: UInt64
     private var isFirst = true
-    /// Whether an answer said that there is no message where an earlier answer had one: that server lacks the latest messages. The
-    /// search is then over, and what it found may not be the first.
+    /// Whether a server had no message where an earlier reply had one: that server lacks the latest messages. The search is then
+    /// over, and `found` may not be the first message.
     package private(set) var wasToldLess = false
-    /// The first message so far that is not before the sample.
+    /// The first message found so far that is not before the sample.
     package private(set) var found: ServedStream.Mark?
 
-    /// - Parameter range: where it stands; messages of other epochs in there are before it.
+    /// - Parameter range: the numbers to search; messages of other epochs in it count as earlier.
     package init(epoch: String, sample: Int, in range: ClosedRange<UInt64>) {
         self.epoch = epoch
         self.sample = sample
@@ -24,10 +24,10 @@ package struct MessageSearch: Sendable {
         high = range.upperBound + 1
     }
 
-    /// From which number on the next message of the subject is wanted; nil when the search is over.
+    /// The number from which to get the next message of the subject; nil when the search is over.
     package var next: UInt64? {
         guard low < high else { return nil }
-        // It is most often near the beginning, where the last one was found.
+        // The message is usually near the beginning, where the last one was found.
         return isFirst ? low : low + (high - low) / 2
     }
 

@@ -1,20 +1,20 @@
 import Messages
 
-/// Collects the messages of a subject that answer a request for samples: one range without holes.
+/// Collects the messages of a subject that answer a sample request: one contiguous range.
 package struct ReplayCollection: Sendable {
     private let epoch: String
     private let end: Int
     private var bytesLeft: Int
-    /// The first sample in it; nil if it is empty.
+    /// The first sample collected; nil if there is none.
     package private(set) var first: Int?
-    /// Behind the last one.
+    /// One past the last sample collected.
     package private(set) var next: Int
     package private(set) var frames: [[UInt8]] = []
 
     /// - Parameters:
-    ///   - from: the first sample that is wanted.
-    ///   - count: how many are.
-    ///   - maximumBytes: after so many no further message is added.
+    ///   - from: the first requested sample.
+    ///   - count: the number of requested samples.
+    ///   - maximumBytes: no further message is added after this many bytes.
     package init(epoch: String, from: Int, count: Int, maximumBytes: Int) {
         self.epoch = epoch
         next = from
@@ -22,11 +22,10 @@ package struct ReplayCollection: Sendable {
         bytesLeft = maximumBytes
     }
 
-    /// Adds a message.
-    /// - Returns: whether the one after it is wanted.
+    /// - Returns: whether the following message is needed.
     package mutating func add(_ message: RelayedMessage) -> Bool {
         guard let place = message.place, place.epoch == epoch, place.from < end else { return false }
-        // Batches that were cut anew overlap.
+        // Batches that were cut differently overlap.
         guard place.end > next else { return true }
         guard first == nil || place.from <= next else { return false }
         if first == nil { first = place.from }
@@ -39,6 +38,6 @@ package struct ReplayCollection: Sendable {
         return next < end && bytesLeft > 0
     }
 
-    /// How many samples the frames hold, as those who take them count: from the first one on.
+    /// The number of samples in the frames, counted from the first one, as receivers count them.
     package var count: Int { first.map { next - $0 } ?? 0 }
 }

@@ -1,61 +1,61 @@
 import Messages
 
-/// Finds the message that has a sample, or the hole where it should be.
+/// Finds the message that contains a sample, or the hole where the sample should be.
 ///
-/// Any replica is asked first. It may lack messages: the latest ones, or some for good. So it is never believed that a sample is not
-/// there: then everything is asked again, of the leader, which has all that was acknowledged.
+/// Any replica is asked first. A replica may lack the latest messages, or others permanently. If a sample seems to be missing,
+/// the search is therefore repeated at the leader, which has all acknowledged messages.
 ///
-/// A pure value: `next` says what to ask, and `take` takes the answer.
+/// A pure value: `next` is the question to ask, and `take` takes the reply.
 package struct SampleSearch<Content: Sendable>: Sendable {
     package typealias Message = (mark: ServedStream.Mark, content: Content)
 
     package enum Question: Hashable, Sendable {
-        /// For the last message of the subject, at the leader.
+        /// Get the last message of the subject from the leader.
         case last
-        /// For the first message of the subject from a number on.
+        /// Get the first message of the subject from a number on.
         case message(from: UInt64, atLeader: Bool)
-        /// For the messages of the subject from a number on, as many as come in one answer.
+        /// Get the messages of the subject from a number on, as many as one reply contains.
         case messages(from: UInt64)
     }
 
     package enum Outcome: Sendable {
-        /// This message has it.
+        /// This message contains the sample.
         case found(Message)
-        /// No message has it: this one has the first samples behind it.
+        /// No message contains the sample. This message has the first samples after it.
         case hole(before: Message)
-        /// Nothing is known to be stored from it on.
+        /// No stored samples are known from this sample on.
         case nothing
-        /// It is stored, and whoever was asked lacks it.
+        /// The sample is stored, but the server that was asked lacks it.
         case unclear
-        /// The leader has nothing of the publisher's run.
+        /// The leader has no message of the publisher's run.
         case unknownEpoch
     }
 
     private enum Phase: Sendable {
-        /// Where the publisher's run ends, if it is not known where it stands; nil before the stream's last message is known.
+        /// Finds where the publisher's run ends, if its place is unknown; nil before the stream's last message is known.
         case locating(EpochSearch?)
-        /// By halves.
+        /// Binary search.
         case halving(MessageSearch)
-        /// There may be a message with the sample before a hole that stands in front of others with samples of its own: one that was
-        /// under way when its relay was killed may be stored behind what the next relay sent, and the search by halves may meet it
-        /// alone. So the last messages before the hole are looked at one by one: this finds the first of them,
+        /// A message with the sample may precede the hole, followed by messages with other samples: a message under way when its
+        /// relay was killed may be stored after messages of the next relay, and the binary search may miss it. So the last
+        /// messages before the hole are checked one by one. This phase finds the first of them.
         case overtaken(MessageSearch, hole: Message)
-        /// and this goes on to the hole.
+        /// Checks the messages from there to the hole.
         case walking(from: UInt64, hole: Message)
     }
 
-    /// So many samples before a hole the walk begins.
+    /// How many samples before a hole that check begins.
     package static var overlap: Int { 2_000 }
 
     private let range: SamplesReplay.Range
-    /// Where the sample stands, and what is stored for certain: as planned, or as it was found.
+    /// The numbers of the run's messages, as planned or as located.
     private var place: ClosedRange<UInt64> = 1...1
     private var knownEnd: Int
     private let knownLast: UInt64
     private var isAtLeader = false
     private var hasLocated = false
     private var phase: Phase
-    /// The message that the search by halves found last.
+    /// The last message that the binary search found.
     private var best: Message?
     package private(set) var outcome: Outcome?
 
@@ -70,7 +70,7 @@ package struct SampleSearch<Content: Sendable>: Sendable {
         phase = .halving(MessageSearch(epoch: range.epoch, sample: range.from, in: place))
     }
 
-    /// What to ask; nil when there is an outcome.
+    /// The next question; nil when there is an outcome.
     package var next: Question? {
         guard outcome == nil else { return nil }
         switch phase {
@@ -82,8 +82,8 @@ package struct SampleSearch<Content: Sendable>: Sendable {
         }
     }
 
-    /// Takes the answer to what `next` asks.
-    /// - Parameter messages: in their order; empty if there are none.
+    /// Takes the reply to `next`.
+    /// - Parameter messages: in order; empty if there are none.
     package mutating func take(_ messages: [Message]) {
         switch phase {
         case .locating(let search): locate(search, messages.first?.mark)
@@ -100,7 +100,7 @@ package struct SampleSearch<Content: Sendable>: Sendable {
         }
     }
 
-    /// Goes on with the search for the publisher's run.
+    /// Continues the search for the publisher's run.
     private mutating func locate(_ search: EpochSearch?, _ mark: ServedStream.Mark?) {
         hasLocated = true
         guard var search else {
@@ -124,7 +124,7 @@ package struct SampleSearch<Content: Sendable>: Sendable {
         }
     }
 
-    /// Goes on with a search by halves.
+    /// Continues a binary search and returns whether it is over.
     private mutating func isOver(_ search: inout MessageSearch, _ message: Message?) -> Bool {
         search.take(message?.mark)
         if let message, search.found == message.mark { best = message }
@@ -140,7 +140,7 @@ package struct SampleSearch<Content: Sendable>: Sendable {
 
     private mutating func walk(_ messages: [Message], to hole: Message) {
         if let found = messages.first(where: has) { return outcome = .found(found) }
-        // The hole's message at least is there.
+        // At least the message after the hole must be present.
         guard let last = messages.last else { return lack() }
         if last.mark.sequence < hole.mark.sequence {
             phase = .walking(from: last.mark.sequence + 1, hole: hole)
@@ -151,14 +151,14 @@ package struct SampleSearch<Content: Sendable>: Sendable {
         }
     }
 
-    /// Whoever was asked lacks something.
+    /// Handles a reply that lacks something.
     private mutating func lack() {
         if !isAtLeader {
             askLeader()
         } else if range.from >= knownEnd {
             outcome = .nothing
         } else if !hasLocated {
-            // The stream may have dropped what is too old, with the whole run.
+            // The stream may have dropped the whole run because of its age.
             phase = .locating(nil)
         } else {
             outcome = .unclear

@@ -1,18 +1,18 @@
-/// Up to where a relay that serves published a stream of NATS here, beside what the servers say of the consumer that gives it out.
+/// How far a serving relay has published a NATS stream here, derived from its own progress and the state of its consumer.
 ///
-/// A consumer gives out what is stored after it was made, and says that all before is acknowledged. If it was deleted and made anew,
-/// alone or with its stream, it leaves out what was stored in between. So what it says counts only of the consumer that was there, and
-/// what is `missing` is to be got by its numbers.
+/// A consumer delivers messages stored after its creation and reports all earlier ones as acknowledged. If it was deleted and
+/// recreated, alone or with its stream, it skips the messages stored in between. Its state therefore counts only while it is the
+/// same consumer; messages in `missing` must be fetched by number.
 package struct ServedPlace: Sendable {
     /// A consumer, as the servers describe it.
     package struct Consumer: Hashable, Sendable {
-        /// When its stream was made, in nanoseconds since 1970.
+        /// When the stream was created, in nanoseconds since 1970.
         package var streamMade: Int64
-        /// When it was made itself, in nanoseconds since 1970.
+        /// When the consumer was created, in nanoseconds since 1970.
         package var made: Int64
-        /// Up to this number everything is acknowledged, by whichever relay shares the consumer.
+        /// Everything up to this number is acknowledged, by any relay that shares the consumer.
         package var acknowledged: UInt64
-        /// The last number that was given out.
+        /// The last delivered number.
         package var given: UInt64
 
         package init(streamMade: Int64, made: Int64, acknowledged: UInt64, given: UInt64) {
@@ -24,14 +24,14 @@ package struct ServedPlace: Sendable {
     }
 
     private var consumer: Consumer?
-    /// What a consumer that was made anew calls acknowledged, and is not.
+    /// The number up to which a recreated consumer reports messages as acknowledged without proof.
     private var unproven: UInt64 = 0
-    /// Up to this number everything was published here.
+    /// Everything up to this number was published here.
     package private(set) var published: UInt64 = 0
 
     package init() {}
 
-    /// Takes how the servers have the consumer now. The first time, what they say is where the program before this one left off.
+    /// Takes the consumer's current state. The first state shows where the previous run of the program ended.
     package mutating func note(_ current: Consumer) {
         defer { self.consumer = current }
         guard let consumer else { return published = current.acknowledged }
@@ -39,15 +39,15 @@ package struct ServedPlace: Sendable {
         if consumer.streamMade != current.streamMade || consumer.made != current.made {
             unproven = current.acknowledged
         } else if current.acknowledged > unproven {
-            // What another relay acknowledged, which shares the consumer, it published.
+            // Another relay that shares the consumer published these messages before it acknowledged them.
             published = max(published, current.acknowledged)
         }
     }
 
-    /// Notes what was published, or does not exist.
+    /// Notes that all messages up to a number were published or do not exist.
     package mutating func notePublished(upTo number: UInt64) { published = max(published, number) }
 
-    /// Numbers that were given out, or left out, and not published here; nil if there are none.
+    /// Numbers that were delivered or skipped, but not published here; nil if there are none.
     package var missing: ClosedRange<UInt64>? {
         guard let given = consumer?.given, published < given else { return nil }
         return published + 1...given

@@ -1,8 +1,8 @@
 package import Messages
 
-/// A stream as a relay knows it that serves it: what it is, how far it was published here, and where in NATS its samples stand.
+/// A stream as a serving relay knows it: its description, how far it was published here, and the NATS messages of its samples.
 package struct ServedStream: Sendable {
-    /// A message of it: its number in the stream of NATS, and which samples it has.
+    /// A message of the stream: its number in the NATS stream, and its range of samples.
     package struct Mark: Hashable, Sendable {
         package let sequence: UInt64
         package let place: BatchPlace
@@ -13,27 +13,26 @@ package struct ServedStream: Sendable {
         }
     }
 
-    /// One mark for so many messages.
+    /// The initial number of messages per mark.
     private static let markInterval = 64
-    /// Marks in memory. If there are more, every second one goes.
+    /// The maximum number of marks in memory. Beyond it, every second mark is dropped.
     private static let maximumMarks = 2_048
 
-    /// So many runs of the publisher are remembered that were described before.
+    /// The maximum number of past publisher runs remembered.
     private static let rememberedEpochs = 64
 
     package private(set) var description: StreamDescription
-    /// When that was published at its site.
+    /// When the description was published at its site.
     private var describedAt: WallTime?
-    /// Runs of the publisher that were described before.
     private var pastEpochs: [String] = []
     package let site: String
-    /// When the device's clock was read last, on this machine's monotonic clock.
+    /// When the device's clock was last read, on this machine's monotonic clock.
     private(set) var readAt: Int64
-    /// The last message of it that arrived of the stream of NATS, as that is now.
+    /// The stream's last message received from the current NATS stream.
     package private(set) var last: Mark?
-    /// Which samples were published here last, also of a stream of NATS that was deleted since.
+    /// The samples last published here, including those from a NATS stream that was deleted since.
     private(set) var published: BatchPlace?
-    /// When something of it arrived, in nanoseconds since 1970.
+    /// When anything of the stream last arrived, in nanoseconds since 1970.
     package private(set) var heard: Int64
     private var marks: [Mark] = []
     private var unmarked = 0
@@ -54,13 +53,14 @@ package struct ServedStream: Sendable {
         if let last { marks = [last] }
     }
 
-    /// Forgets where its samples stand: the stream of NATS is another one, which has none of them.
+    /// Forgets the messages of the stream: the NATS stream was replaced and has none of them.
     mutating func beginAnew() {
         (last, marks, unmarked, interval) = (nil, [], 0, Self.markInterval)
     }
 
-    /// Whether a description is older than the one that is known: a relay at the site sends again what it may have sent before it was
-    /// started. Of the same run both its number and its time must say so: either alone begins again where a program or a clock does.
+    /// Whether a description is older than the current one: a restarted relay at the site may repeat descriptions. In the same
+    /// run, both the sequence number and the time must be older, because a restarted program resets the number and a reset clock
+    /// the time.
     func hasLeft(_ description: StreamDescription, publishedAt time: WallTime?) -> Bool {
         guard description.epoch == self.description.epoch else { return pastEpochs.contains(description.epoch) }
         if self.description.over == true {
@@ -83,7 +83,7 @@ package struct ServedStream: Sendable {
         self.heard = max(self.heard, heard)
     }
 
-    /// Continues after a run that ended in good order, mostly with another one: nothing of that was published here.
+    /// Continues after a run that ended normally. Usually a new run follows, and nothing of it was published here.
     mutating func resume(
         _ description: StreamDescription, publishedAt time: WallTime?, last: Mark?, heard: Int64, at now: Int64
     ) {
@@ -94,12 +94,12 @@ package struct ServedStream: Sendable {
 
     mutating func note(_ mark: Mark, heard: Int64) {
         self.heard = max(self.heard, heard)
-        // What comes again is older.
+        // Redelivered messages are older.
         if let last, mark.sequence <= last.sequence { return }
-        // What was cut anew may end before.
+        // A batch that was cut differently may end earlier.
         if let last, last.place.epoch == mark.place.epoch, last.place.end >= mark.place.end { return }
         let isNewEpoch = last?.place.epoch != mark.place.epoch
-        // An epoch's last mark says where it ends.
+        // The last mark of an epoch shows where the epoch ends.
         if isNewEpoch, let last, marks.last != last { marks.append(last) }
         last = mark
         if isBehindPublished(mark.place) { published = mark.place }
@@ -110,12 +110,12 @@ package struct ServedStream: Sendable {
         if marks.count > Self.maximumMarks { thin() }
     }
 
-    /// Whether samples are behind what was published here, or of another run.
+    /// Whether samples follow those published here, or belong to another run.
     private func isBehindPublished(_ place: BatchPlace) -> Bool {
         published.map { $0.epoch != place.epoch || $0.end < place.end } ?? true
     }
 
-    /// Forgets every second mark, but the first and the last of each epoch.
+    /// Drops every second mark, but keeps the first and the last of each epoch.
     private mutating func thin() {
         interval *= 2
         marks = marks.enumerated().filter { index, mark in
@@ -124,7 +124,6 @@ package struct ServedStream: Sendable {
         }.map(\.element)
     }
 
-    /// The description as it is published here.
     func description(replay: String, sequence: Int, at now: Int64) -> StreamDescription {
         var current = description
         current.replay = replay
@@ -132,21 +131,20 @@ package struct ServedStream: Sendable {
         if let published, published.epoch != current.epoch { (current.epoch, current.first) = (published.epoch, nil) }
         current.nextSequence = published?.end ?? current.first ?? 0
         current.clock = current.clock.later(by: now - readAt)
-        // Between here and the sensor there are servers that may be away: its silence is judged at its site.
+        // Unavailable servers between here and the sensor would look like a silent sensor, so silence is judged only at the site.
         current.lastSample = nil
         current.retention = nil
         return current
     }
 
-    /// Behind the last sample of an epoch that arrived here.
-    /// - Returns: nil if nothing is known of the epoch.
+    /// One past the last sample of an epoch that arrived here.
+    /// - Returns: nil if the epoch is unknown.
     package func end(of epoch: String) -> Int? {
         last?.place.epoch == epoch ? last?.place.end : marks.last { $0.place.epoch == epoch }?.place.end
     }
 
-    /// Between which messages a sample stands.
-    /// - Parameter first: the first message of the stream of NATS.
-    /// - Returns: nil if nothing is known of the epoch.
+    /// The messages among which a sample is stored.
+    /// - Returns: nil if the epoch is unknown.
     package func range(of epoch: String, _ sample: Int) -> ClosedRange<UInt64>? {
         guard let last else { return nil }
         guard let firstMark = marks.firstIndex(where: { $0.place.epoch == epoch }) else { return nil }
@@ -154,7 +152,7 @@ package struct ServedStream: Sendable {
         let isCurrent = last.place.epoch == epoch
         var upper =
             isCurrent ? last.sequence : lastMark + 1 < marks.count ? marks[lastMark + 1].sequence : last.sequence
-        // Nothing is known of what stands before the first mark.
+        // The messages before the first mark are unknown.
         var lower: UInt64 = 1
         for mark in marks[firstMark...lastMark] {
             if mark.place.from <= sample {

@@ -3,14 +3,13 @@ import MessageBus
 package import Messages
 package import ServiceKit
 
-/// Everything that a relay knows and decides which serves streams from NATS to recorders, step counters and consoles, as their
-/// publisher would.
+/// The state and decisions of a relay that serves streams from NATS to recorders, step counters and consoles, as their publishers
+/// would.
 ///
-/// It receives events with their time and returns effects. Confined to one thread.
+/// `Serving` receives events with their time and returns effects. Confined to one thread.
 package final class Serving: ProgramCore {
-    /// Work that the caller carries out.
+    /// Work for the caller.
     package enum Effect: CoreEffect, Sendable {
-        /// Publish a batch on the bus.
         case send(RelayedEvent)
         case describe(StreamDescription)
         indirect case notice(Notice)
@@ -26,16 +25,15 @@ package final class Serving: ProgramCore {
         }
     }
 
-    /// A message of NATS.
     package struct Message: Sendable {
         package let content: RelayedMessage
-        /// Which site it is of.
+        /// The name of the site that sent the message.
         package let site: String
-        /// Its number in the stream.
+        /// The message's number in the NATS stream.
         package let sequence: UInt64
-        /// When it was stored, in nanoseconds since 1970.
+        /// When the servers stored the message, in nanoseconds since 1970.
         package let time: Int64
-        /// When the first event in it was published at its site.
+        /// When the first event in the message was published at its site.
         var publishedAt: WallTime? { content.events[0].publishedAt }
 
         package init(_ content: RelayedMessage, site: String, sequence: UInt64, time: Int64) {
@@ -46,9 +44,9 @@ package final class Serving: ProgramCore {
         }
     }
 
-    /// How often streams are described, in nanoseconds.
+    /// The interval between descriptions, in nanoseconds.
     private static let interval: Int64 = 1_000_000_000
-    /// A stream of which nothing arrived for so long is described no longer, in nanoseconds.
+    /// A stream is no longer described if nothing of it arrived for this long, in nanoseconds.
     package static let memory: Int64 = 3_600_000_000_000
 
     private let settings: Settings
@@ -57,40 +55,40 @@ package final class Serving: ProgramCore {
     package private(set) var nextDeadline = Int64.min
 
     package private(set) var streams: [StreamName: ServedStream] = [:]
-    /// Streams whose publisher ended in good order: they are described no longer, and those who lag still request their samples. As
-    /// many as are served at most.
+    /// Streams whose publisher ended normally. They are no longer described, but slow receivers still request their samples.
+    /// Limited to the maximum number of served streams.
     private var ended: [StreamName: ServedStream] = [:]
-    /// How many descriptions of each were published.
+    /// The number of descriptions published for each stream.
     private var described: [StreamName: Int] = [:]
-    /// Where requests are answered, as others reach it.
+    /// The endpoint for replay requests, as other programs reach it.
     private var replay = ""
-    /// Which message each description is of.
+    /// The message number of each stream's description.
     private var descriptions: [StreamName: UInt64] = [:]
     private var readers = StreamDescriptionReaders()
-    /// When a stream was refused last because there are too many, on the monotonic clock; nil if there is room.
+    /// When a stream was last refused because there are too many, on the monotonic clock; nil if there is room.
     private var refusedAt: Int64?
-    /// A stream that two sites have, the sites, and when something of the other one came last, on the monotonic clock.
+    /// A stream name that two sites use, the sites, and when the other site's stream last arrived, on the monotonic clock.
     private var twice: (name: StreamName, served: String, other: String, at: Int64)?
     private var problem: String?
     package private(set) var isConnected = false
-    /// Whether the servers said which streams they have. A stream that is unknown until then may well be stored.
+    /// Whether the servers' streams are known. Until then, an unknown stream may still be stored.
     package private(set) var hasLearned = false
-    /// Streams of which the servers have samples and no description: these come.
+    /// Streams with stored samples but without a description yet.
     private var undescribed: Set<StreamName> = []
-    /// How far these were published.
+    /// How far the undescribed streams were published.
     private var marks: [StreamName: ServedStream.Mark] = [:]
-    /// The last message of each stream that was published here, also of those that ended.
+    /// The last message of each stream that was published here, including ended streams.
     private var latest: [StreamName: ServedStream.Mark] = [:]
-    /// When the stream of NATS was made, in nanoseconds since 1970; nil before the servers said it.
+    /// When the NATS stream was created, in nanoseconds since 1970; nil before the servers reported it.
     private var made: Int64?
-    /// Those of which it is not known how far they were published until samples come, with the description that came meanwhile.
+    /// Streams whose published end is unknown until samples arrive, with the description received meanwhile.
     private var awaited: [StreamName: Message?] = [:]
 
     // Measures
     package private(set) var samplesSent = 0
     package private(set) var messagesUnreadable = 0
     package internal(set) var samplesReplayed = 0
-    /// From an event's publication at its site until it is published here.
+    /// The time from an event's publication at its site to its publication here.
     package private(set) var delays = LatencyHistogram()
 
     package init(_ settings: Settings, source: String, at now: Moment) {
@@ -108,12 +106,11 @@ package final class Serving: ProgramCore {
         for name in streams.keys.sorted(by: { $0.description < $1.description }) { describe(name, at: now) }
     }
 
-    // MARK: What the servers have
+    // MARK: The servers' contents
 
-    /// Notes which stream of NATS it is that messages come from: those that are taken or known later are of that one. In one that was
-    /// made anew numbers begin again, and nothing is in it of what was in the one before. Streams are described as they were: their
-    /// publishers may well go on.
-    /// - Parameter time: when it was made, in nanoseconds since 1970.
+    /// Notes the identity of the NATS stream from which later messages come. A recreated stream restarts its numbers and contains
+    /// none of the previous stream's messages. Streams are still described as before, since their publishers may continue.
+    /// - Parameter time: when the NATS stream was created, in nanoseconds since 1970.
     package func noteStream(madeAt time: Int64) {
         defer { self.made = time }
         guard let made, made != time else { return }
@@ -123,14 +120,14 @@ package final class Serving: ProgramCore {
         watch()
         emit(
             .log(
-                .warning, "the stream in NATS is another one: it was deleted and made anew",
+                .warning, "the stream in NATS was deleted and created again",
                 ["servers": "\(settings.servers)"]))
     }
 
-    /// Takes what they had of a stream when the program started: they describe what is still sampled.
-    /// - Parameter place: up to this number everything was published here, by this program or the one before it. A description that
-    ///   stands behind it comes in its turn. If it was published now, recorders would put the publisher's runs that still come behind
-    ///   the run that it is of.
+    /// Takes the servers' content for a stream when the program started, to describe streams that are still active.
+    /// - Parameter place: everything up to this number was published here, by this run of the program or the previous one. A
+    ///   description after it is published in its turn: published now, it would make recorders place the earlier runs that still
+    ///   follow after the description's own run.
     package func know(_ description: Message, last: Message?, publishedUpTo place: UInt64, at now: Moment) {
         guard description.sequence <= place else { return wait(for: description, last: last, publishedUpTo: place) }
         let heard = max(description.time, last?.time ?? 0)
@@ -138,8 +135,8 @@ package final class Serving: ProgramCore {
         add(read, description, last: last.flatMap(mark), heard: heard, at: now)
     }
 
-    /// Notes a stream of which the servers have samples and no description yet. Until that comes, requests for it are answered with
-    /// `busy` and not with `unknownStream`.
+    /// Notes a stream with stored samples but without a description yet. Until a description arrives, requests for the stream are
+    /// answered with `busy` instead of `unknownStream`.
     package func knowUndescribed(_ name: StreamName) {
         if streams[name] == nil, undescribed.count < settings.maximumStreams { undescribed.insert(name) }
     }
@@ -151,12 +148,12 @@ package final class Serving: ProgramCore {
         if last.sequence <= place { marks[name] = mark } else { awaited[name] = .some(nil) }
     }
 
-    /// Notes that `know` was given all that the servers have.
+    /// Notes that all streams of the servers were passed to `know`.
     package func finishKnowing() { hasLearned = true }
 
-    /// Takes messages. What was not acknowledged in time comes again, behind later ones: samples are published again, since those who
-    /// have them drop them. Not those of an earlier run: recorders request the end of a run when the next one begins, and one that met
-    /// the stream after that would take them for a run of its own.
+    /// Takes messages. Messages that were not acknowledged in time are redelivered after later ones. Their samples are published
+    /// again, since receivers drop duplicates, except samples of an earlier run: recorders request the end of a run when the next
+    /// one begins. A recorder that first met the stream after that would take them for a new run.
     package func take(_ messages: [Message], at now: Moment) {
         for message in messages {
             guard isOfKnownSite(message, at: now) else { continue }
@@ -213,7 +210,7 @@ package final class Serving: ProgramCore {
         }
     }
 
-    /// Counts a message that is none of a stream.
+    /// Counts a message that does not belong to a stream.
     package func noteUnreadable() { messagesUnreadable += 1 }
 
     private func mark(_ message: Message) -> ServedStream.Mark? {
@@ -234,14 +231,13 @@ package final class Serving: ProgramCore {
         }
     }
 
-    /// Two streams of one name can't be told apart on the bus: the first one is served.
+    /// Streams with the same name cannot be distinguished on the bus, so only the first one is served.
     private func isOfKnownSite(_ message: Message, at now: Moment) -> Bool {
         guard let site = streams[message.content.name]?.site, site != message.site else { return true }
         twice = (message.content.name, site, message.site, now.monotonic)
         return false
     }
 
-    /// Adds a stream that a message describes.
     private func add(
         _ description: StreamDescription, _ message: Message, last: ServedStream.Mark?, heard: Int64, at now: Moment
     ) {
@@ -269,7 +265,7 @@ package final class Serving: ProgramCore {
         let sequence = described[name] ?? 0
         described[name] = sequence + 1
         emit(.describe(description(of: stream, sequence: sequence, at: now)))
-        // Its publisher ended in good order, and everything of it is here.
+        // The publisher ended normally, and everything of the stream is here.
         if stream.description.over == true, stream.description.nextSequence <= stream.published?.end ?? 0 {
             streams[name] = nil
             described[name] = nil
@@ -286,7 +282,8 @@ package final class Serving: ProgramCore {
         undescribed.remove(name)
     }
 
-    /// Keeps a stream that ended for those who lag, in place of the one of which nothing came for longest if there are too many.
+    /// Keeps an ended stream for slow receivers. If there are too many, it replaces the stream from which nothing arrived for the
+    /// longest time.
     private func keepEnded(_ stream: ServedStream) {
         if ended.count >= settings.maximumStreams, let oldest = ended.min(by: { $0.value.heard < $1.value.heard })?.key
         {
@@ -305,7 +302,6 @@ package final class Serving: ProgramCore {
         return description
     }
 
-    /// Lists the streams that are asked for.
     package func list(_ question: StreamsList, at now: Moment) -> StreamsList.Reply {
         let wanted = Set(question.streams ?? [StreamName.everything])
         let listed = streams.filter { $0.key.matches(anyOf: wanted) }.sorted { $0.key.description < $1.key.description }
@@ -315,7 +311,7 @@ package final class Serving: ProgramCore {
 
     // MARK: Replays
 
-    /// Where the samples of a request are looked for.
+    /// Plans where to search for the requested samples.
     package func plan(_ range: SamplesReplay.Range) throws(RequestError) -> ReplayPlan {
         let name = StreamName(device: range.device, stream: range.stream)
         guard range.from >= 0, range.count > 0 else {
@@ -325,7 +321,7 @@ package final class Serving: ProgramCore {
         }
         guard let stream = streams[name] ?? ended[name] else {
             guard hasLearned, !undescribed.contains(name) else {
-                throw .laterAgain("what the servers have of \(name) is not known yet")
+                throw .laterAgain("it is not known yet which samples of \(name) the servers have")
             }
             throw RequestError(.unknownStream, "nothing of a stream \(name) arrived within the last hour")
         }
@@ -339,8 +335,7 @@ package final class Serving: ProgramCore {
 
     // MARK: Health
 
-    /// Notes how the connection to the servers is.
-    /// - Parameter problem: nil if messages come.
+    /// - Parameter problem: nil if messages arrive.
     package func noteServers(isConnected: Bool, problem: String?) {
         let isNews = isConnected != self.isConnected
         (self.isConnected, self.problem) = (isConnected, problem)
@@ -348,8 +343,7 @@ package final class Serving: ProgramCore {
         if isNews, isConnected { emit(.log(.notice, "streams are fetched", ["servers": "\(settings.servers)"])) }
     }
 
-    /// Ends what is warned of with its cause: a stream that is described no longer, and one of which nothing came for as long as
-    /// streams are remembered.
+    /// Ends warnings whose cause is gone: the stream is no longer described, or the cause has not recurred for `memory`.
     private func endWarnings(at now: Moment) {
         if let twice, streams[twice.name]?.site != twice.served || now.monotonic - twice.at >= Self.memory {
             self.twice = nil
@@ -364,44 +358,44 @@ package final class Serving: ProgramCore {
         emit(
             .warn(
                 !isConnected || problem != nil
-                    ? "nothing comes from the NATS servers \(settings.servers)\(reason): what was published at the sites follows "
+                    ? "nothing arrives from the NATS servers \(settings.servers)\(reason): samples published at the sites follow "
                         + "when they are reachable" : nil, for: "servers"))
         emit(
             .warn(
                 twice.map {
-                    "the sites \($0.served) and \($0.other) both have a stream \($0.name): only that of \($0.served) is served; name "
-                        + "devices apart, or run a relay for each site with --site"
+                    "the sites \($0.served) and \($0.other) both have a stream \($0.name): only that of \($0.served) is served; give "
+                        + "devices different names, or run a relay for each site with --site"
                 }, for: "twice"))
         emit(
             .warn(
                 refusedAt != nil
-                    ? "\(settings.maximumStreams) streams are served, and there may be no more: say --maximum-streams"
+                    ? "\(settings.maximumStreams) streams are served, and no more are accepted: raise --maximum-streams"
                     : nil,
                 for: "streams"))
     }
 }
 
 extension RequestError {
-    /// The same request may be answered a little later: nothing is given up for that.
+    /// An error that requests a retry, so that a recorder does not give up samples.
     package static func laterAgain(_ reason: String) -> RequestError {
         let pause = 0.5
         return RequestError(.busy, "\(reason): ask again in \(pause) s", retryAfter: pause)
     }
 }
 
-/// Where the samples of a request stand in NATS.
+/// Where to search in NATS for the samples of a request.
 package struct ReplayPlan: Hashable, Sendable {
     package let subject: String
     package let range: SamplesReplay.Range
-    /// nil if nothing arrived here of that run of the publisher: the servers may have it from before this program was started.
+    /// The message numbers to search; nil if nothing of the publisher's run arrived here. The servers may have it from before
+    /// this program started.
     package let place: ClosedRange<UInt64>?
-    /// Samples before it are stored for certain: a replica that does not have them is behind.
+    /// Samples before this one are stored for certain: a replica without them is behind.
     package let knownEnd: Int
-    /// The last message of the stream that arrived here: a server that lacks it is behind.
+    /// The stream's last message that arrived here: a server without it is behind.
     package let knownLast: UInt64
 }
 
-/// Reads descriptions of many streams.
 struct StreamDescriptionReaders {
     private var readers: [StreamName: StreamDescriptionReader] = [:]
 

@@ -2,17 +2,16 @@ import CLeaseGuard
 import FoundationEssentials
 import Glibc
 
-/// The program that a lease allows to run, under a guard that ends it at a time, and with this program.
+/// A program that runs only under a lease. Its guard ends it at a deadline, or together with this program.
 struct GuardedProgram: Sendable {
-    /// The exit code of a guard whose time had passed before it began.
+    /// The guard's exit code if the deadline had passed before it began.
     private static let deadlinePassed: Int32 = 124
 
     private let guardProcess: pid_t
     private let control: Int32
 
-    /// Starts a program.
     /// - Parameters:
-    ///   - command: its name, looked up as a shell does, and its arguments.
+    ///   - command: the program's name, looked up as a shell does, and its arguments.
     ///   - variables: added to the environment.
     ///   - deadline: nanoseconds of the clock that continues while the machine sleeps.
     /// - Returns: nil if no process could be started.
@@ -34,8 +33,8 @@ struct GuardedProgram: Sendable {
 
     func kill() { _ = holdfast_guard_signal(control, SIGKILL) }
 
-    /// Waits until it has ended: on a thread that may be blocked.
-    /// - Returns: how it ended, for people.
+    /// Waits until the program has ended. Blocks the thread.
+    /// - Returns: how the program ended, for display.
     func wait() -> String {
         switch holdfast_guard_wait(guardProcess) {
         case Self.deadlinePassed: "it was not started: the lease was over"
@@ -45,6 +44,6 @@ struct GuardedProgram: Sendable {
         }
     }
 
-    /// Gives its guard up, once it has ended and nothing will be asked of it.
+    /// Closes the connection to the guard. Call it after the program has ended and no more extensions follow.
     func close() { Glibc.close(control) }
 }

@@ -5,13 +5,13 @@ import Runtime
 import Synchronization
 import ZeroMQ
 
-/// Answers requests for samples from a stream of NATS, several at the same time: each waits for servers.
+/// Answers requests for samples from a NATS stream. Several run concurrently, because each waits for servers.
 struct Retrievers: Sendable {
-    /// A reply has about so many bytes at most. What is more is requested again.
+    /// The approximate maximum size of a reply, in bytes. Clients request the rest again.
     private static let maximumReplyBytes = 4_000_000
     private static let maximumRanges = 1_000
-    /// How long a reply may take, in nanoseconds; what was not found by then is requested again. Shorter than recorders wait, which is
-    /// 2 s: they give samples up after 10 s without any answer.
+    /// How long a reply may take, in nanoseconds. Clients request samples again that were not found by then. Shorter than a
+    /// recorder's timeout of 2 s; recorders give samples up after 10 s without any reply.
     private static let limit: Int64 = 1_000_000_000
     private static let threadCount = 4
     private static let maximumUnderWay = 16
@@ -25,7 +25,6 @@ struct Retrievers: Sendable {
     private let state = State()
     private let clock: @Sendable () -> Moment
 
-    /// - Parameter clock: this machine's clocks.
     init(
         _ connection: NATSConnection, _ link: ServerLink, stream: String, clock: @escaping @Sendable () -> Moment
     ) throws(ZeroMQError) {
@@ -40,8 +39,7 @@ struct Retrievers: Sendable {
         self.threads = threads
     }
 
-    /// Answers a request.
-    /// - Parameter plans: where the samples of each of its ranges are looked for, or why they are not.
+    /// - Parameter plans: for each range where to search for its samples, or an error.
     func answer(
         _ request: SamplesReplay, _ plans: [Result<ReplayPlan, RequestError>]
     ) async throws(RequestError) -> (reply: SamplesReplay.Reply, frames: [[UInt8]], samples: Int) {
@@ -50,7 +48,7 @@ struct Retrievers: Sendable {
                 .invalidParameter,
                 "\(plans.count) ranges are too many for a request: give at most \(Self.maximumRanges)")
         }
-        // Calls of the library may wait for seconds then.
+        // Without a connection, calls of the library may block for seconds.
         guard link.isConnected else { throw .laterAgain("the NATS servers are not reachable") }
         guard let index = begin() else { throw .laterAgain("too many requests for samples wait") }
         defer { state.underWay.withLock { $0.count -= 1 } }
@@ -69,7 +67,7 @@ struct Retrievers: Sendable {
         return (reply, frames, reply.ranges?.reduce(0) { $0 + $1.count } ?? reply.count)
     }
 
-    /// - Returns: which thread it is for; nil if there is too much to do.
+    /// - Returns: the index of the thread to use; nil if too many requests are pending.
     private func begin() -> Int? {
         state.underWay.withLock { underWay in
             guard underWay.count < Self.maximumUnderWay else { return nil }
@@ -80,10 +78,10 @@ struct Retrievers: Sendable {
     }
 }
 
-/// Searches that ran out of time. A repeated request continues them, because with distant servers a search may take longer than one
-/// reply may.
+/// Searches that ran out of time. A repeated request continues its search, because with distant servers a search may take longer
+/// than a reply may.
 private final class UnfinishedSearches: Sendable {
-    /// At this number all are dropped, because some may never be continued. Each can hold two messages of up to 256 kB.
+    /// At this number all searches are dropped, because some may never be continued. Each can hold two messages of up to 256 kB.
     private static let maximumCount = 256
 
     private let searches = Mutex<[SamplesReplay.Range: SampleSearch<NATSMessage>]>([:])
@@ -100,16 +98,16 @@ private final class UnfinishedSearches: Sendable {
     }
 }
 
-/// Finds samples in a stream of NATS. Confined to one thread.
+/// Finds samples in a NATS stream. Confined to one thread.
 private final class Retriever {
-    /// Messages that are got in one request.
+    /// The maximum number of messages per request.
     private static let batch = 256
 
     private let connection: NATSConnection
     private let stream: String
     private let unfinished: UnfinishedSearches
     private let clock: @Sendable () -> Moment
-    /// Whether the server sends several messages for one request; nil if that was not found out.
+    /// Whether the server sends several messages for one request; nil if unknown.
     private var hasBatches: Bool?
 
     init(
@@ -149,8 +147,8 @@ private final class Retriever {
         )
     }
 
-    /// Whether the servers have samples that this program did not publish yet, and that those who ask heard of elsewhere: an empty
-    /// answer would have them given up.
+    /// Whether the servers have the requested samples although this program has not published them yet. The client may know of
+    /// them from another source, and an empty reply would make it give them up.
     private func isStored(_ plan: ReplayPlan, until end: Int64) throws(NATSError) -> Bool {
         let last = try connection.lastMessage(
             of: plan.subject, in: stream, headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
@@ -158,7 +156,7 @@ private final class Retriever {
         return place.epoch == plan.range.epoch && place.end > plan.range.from
     }
 
-    /// Looks for the message that has the first sample that is wanted, or for what follows if there is a hole.
+    /// Searches for the message with the first requested sample, or the message after it if there is a hole.
     private func search(_ plan: ReplayPlan, until end: Int64) throws(NATSError) -> SampleSearch<NATSMessage>.Outcome {
         var search = unfinished.take(plan.range) ?? SampleSearch<NATSMessage>(plan)
         defer { if search.outcome == nil { unfinished.keep(search, for: plan.range) } }
@@ -199,7 +197,7 @@ private final class Retriever {
             at: place, in: stream, headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
     }
 
-    /// Messages from a number on. What others stored there without saying which samples it has is passed over.
+    /// Messages from a number on. Skips messages of other programs that have no sample range in their headers.
     private func located(
         from sequence: UInt64, _ get: (UInt64) throws(NATSError) -> [NATSMessage]
     ) throws(NATSError) -> [SampleSearch<NATSMessage>.Message] {
@@ -216,13 +214,13 @@ private final class Retriever {
     private func collect(
         _ first: NATSMessage, _ plan: ReplayPlan, into collection: inout ReplayCollection, until end: Int64
     ) {
-        // Also if the time is over by now: an empty answer says that there is nothing.
+        // Returned even if time has run out: an empty reply would mean that no samples exist.
         var messages = [first]
         while true {
             for message in messages {
                 guard let message = RelayedMessage(message), collection.add(message) else { return }
             }
-            // What was found is an answer, whatever keeps the servers from giving more.
+            // The messages found so far are a valid reply, even if the servers fail to send more.
             guard let last = messages.last,
                 let following = try? self.messages(from: last.sequence + 1, plan, until: end)
             else {
@@ -232,8 +230,8 @@ private final class Retriever {
         }
     }
 
-    /// How long a request to the servers may take.
-    /// - Throws: `timedOut` if the time is over.
+    /// The time left for a request to the servers.
+    /// - Throws: `timedOut` if no time is left.
     private func milliseconds(until end: Int64) throws(NATSError) -> Int64 {
         let left = (end - clock().monotonic) / 1_000_000
         guard left > 0 else { throw NATSError(.timedOut, during: "find samples") }
@@ -259,7 +257,7 @@ private final class Retriever {
 }
 
 extension NATSMessage {
-    /// It and where it stands; nil if it does not say which samples it has.
+    /// The message with its mark; nil if its headers have no sample range.
     fileprivate var located: SampleSearch<NATSMessage>.Message? {
         RelayedMessage.place(of: headers).map { (ServedStream.Mark(sequence: sequence, place: $0), self) }
     }

@@ -8,19 +8,19 @@ import ServiceKit
 import Synchronization
 import ZeroMQ
 
-/// Runs a relay that serves: passes to `Serving` what comes from NATS, publishes it here, and answers requests for samples.
+/// Runs a serving relay: passes messages from NATS to `Serving`, publishes them here, and answers requests for samples.
 actor ServingEngine: Engine {
-    /// Messages that are fetched at once at most.
+    /// The maximum number of messages per fetch.
     private static let maximumFetch = 500
-    /// Batches that are published at once, more or less: a message of what waited at a site has dozens, and subscribers that get more
-    /// than they take lose some, which they request again.
+    /// The approximate number of batches published at once. A message that waited at a site has dozens of batches, and slow
+    /// subscribers lose some, which they request again.
     private static let round = 2_000
     /// How long a fetch waits for a message, in milliseconds.
     private static let fetchWait: Int64 = 1_000
-    /// The pause before the next try after a failure, in nanoseconds.
+    /// The pause before the next attempt after a failure, in nanoseconds.
     private static let pause: Int64 = 1_000_000_000
 
-    /// The consumer, on its thread.
+    /// The consumer, confined to its thread.
     private final class Consumption {
         var consumer: NATSConsumer?
     }
@@ -34,20 +34,20 @@ actor ServingEngine: Engine {
     private let fetching: OwnThread<Consumption>
     let retrievers: Retrievers
     private var body = ByteBuffer(capacity: 1 << 12)
-    /// Messages that are fetched next, by how many batches those before them had.
+    /// The size of the next fetch, adapted to the number of batches in recent messages.
     private var fetchLimit = maximumFetch
     private var place = ServedPlace()
     private nonisolated let replay = Mutex("")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Where `samples.replay` is answered. Set it before anything runs.
+    /// The endpoint that answers `samples.replay`. Set it before anything runs.
     nonisolated var replayEndpoint: String {
         get { replay.withLock { $0 } }
         set { replay.withLock { $0 = newValue } }
     }
 
-    /// - Throws: `ServiceError` for settings that NATS can't use.
+    /// - Throws: `ServiceError` if NATS cannot use the settings.
     init(settings: RelaySettings, host: ServiceHost) async throws {
         self.settings = settings
         runtime = Runtime(host)
@@ -78,7 +78,7 @@ actor ServingEngine: Engine {
         perform()
     }
 
-    /// Connects anew after the library gave up.
+    /// Reconnects after the library gave up.
     private func connectAgain() async throws {
         try await wait(until: now.monotonic + Self.pause) { false }
         await fetching.run { [connection] _ in connection.connectAgain() }
@@ -86,7 +86,7 @@ actor ServingEngine: Engine {
 
     // MARK: Fetching
 
-    /// Takes messages until the task is cancelled.
+    /// Fetches messages until the task is cancelled.
     private func fetch() async throws {
         while true {
             do throws(NATSError) {
@@ -101,7 +101,7 @@ actor ServingEngine: Engine {
         }
     }
 
-    /// Continues the consumer, and learns what is still sampled.
+    /// Opens the consumer, and on first use learns which streams are active.
     private func beginFetching() async throws(NATSError) {
         let (connection, name, stream) = (connection, settings.consumerName, settings.natsStream)
         let filter = RelaySubject.everything(of: settings.servedSite)
@@ -120,8 +120,8 @@ actor ServingEngine: Engine {
         perform()
     }
 
-    /// Looks at which stream there is, and where the consumer is in it. The stream first: if another one takes its place in between, the
-    /// next look shows it.
+    /// Inspects the stream, then the consumer's place in it. The stream comes first: if it is replaced in between, the next
+    /// inspection detects that.
     private func inspect() async throws(NATSError) {
         let (connection, stream) = (connection, settings.natsStream)
         let (state, consumer) = try await fetching.run { consumption throws(NATSError) in
@@ -136,8 +136,8 @@ actor ServingEngine: Engine {
         perform()
     }
 
-    /// Learns of the streams that the servers have.
-    /// - Parameter place: up to this number everything was published here.
+    /// Learns which streams the servers have.
+    /// - Parameter place: everything up to this number was published here.
     private func know(_ filter: String, publishedUpTo place: UInt64) async throws(NATSError) {
         let (connection, stream) = (connection, settings.natsStream)
         let subjects = try await fetching.run { _ throws(NATSError) in
@@ -146,7 +146,8 @@ actor ServingEngine: Engine {
         let names = Set(subjects.compactMap { RelaySubject($0) })
         for subject in names.sorted(by: { $0.samples < $1.samples }) {
             let (description, last) = try await fetching.run { _ throws(NATSError) in
-                // A replica that was away may lack what this program, or the one before it, published already.
+                // These calls ask the leader: a replica that was unavailable may lack messages that this program or its previous
+                // run already published.
                 (
                     try connection.lastMessage(
                         of: subject.descriptions, in: stream, headers: RelayedMessage.Header.all),
@@ -163,9 +164,9 @@ actor ServingEngine: Engine {
         }
     }
 
-    /// Gets by their numbers what was given out and did not arrive here, or not before the program before this one ended, and what a
-    /// consumer left out that was made anew. The servers give some of it out again, but later, and behind newer messages: recorders
-    /// would not know of the end of a publisher's run before the next run begins.
+    /// Fetches by number the messages that were delivered but did not arrive here or in the previous run, and those that a
+    /// recreated consumer skipped. The servers redeliver some of them, but only after newer messages: recorders would learn the
+    /// end of a publisher's run after the next run begins.
     private func catchUp() async throws(NATSError) {
         let (connection, stream) = (connection, settings.natsStream)
         let filter = RelaySubject.everything(of: settings.servedSite)
@@ -184,8 +185,7 @@ actor ServingEngine: Engine {
         }
     }
 
-    /// Publishes messages here.
-    /// - Returns: how many batches they have.
+    /// - Returns: the number of batches published, at least 1.
     private func publish(_ messages: [NATSMessage]) -> Int {
         var read: [Serving.Message] = []
         read.reserveCapacity(messages.count)
@@ -198,13 +198,13 @@ actor ServingEngine: Engine {
         return max(1, read.reduce(0) { $0 + $1.content.events.count })
     }
 
-    /// Takes the next messages, and acknowledges them once they are published here.
+    /// Fetches the next messages and acknowledges them after they are published here.
     private func fetchNext() async throws(NATSError) {
         let messages = try await fetching.run { [fetchLimit] consumption throws(NATSError) in
             try consumption.consumer?.fetch(fetchLimit, wait: Self.fetchWait) ?? []
         }
-        // What has a number that was published comes again, or is of a stream that was made anew, if another relay was faster to make
-        // the consumer.
+        // A number that was already published means a redelivery, or a recreated stream whose consumer another relay created
+        // first.
         if messages.first.map({ $0.sequence <= place.published }) ?? true {
             try await inspect()
             try await catchUp()
@@ -234,7 +234,7 @@ actor ServingEngine: Engine {
 
     func list(_ request: StreamsList) -> StreamsList.Reply { core.list(request, at: now) }
 
-    /// Where the samples of each range are looked for.
+    /// Where to search for the samples of each range.
     func plans(_ request: SamplesReplay) -> [Result<ReplayPlan, RequestError>] {
         (request.ranges ?? [SamplesReplay.Range(request)]).map { range in
             Result { () throws(RequestError) in try core.plan(range) }
@@ -245,7 +245,7 @@ actor ServingEngine: Engine {
 }
 
 extension Serving.Message {
-    /// - Returns: nil if it is none of a stream.
+    /// - Returns: nil if the message does not belong to a stream.
     init?(_ message: NATSMessage) {
         guard let content = RelayedMessage(message), let subject = RelaySubject(message.subject) else { return nil }
         self.init(content, site: subject.site, sequence: message.sequence, time: message.time)
@@ -253,7 +253,6 @@ extension Serving.Message {
 }
 
 extension RequestRouter {
-    /// The methods of a relay that serves.
     init(_ engine: ServingEngine) {
         self.init()
         on(StreamsList.self) { await engine.list($0) }

@@ -1,8 +1,8 @@
-/// Device motion: what a phone makes of accelerometer and gyroscope together.
+/// Device motion: a phone's fusion of accelerometer and gyroscope.
 ///
-/// `userAcceleration` + `gravity` is what the accelerometer reads, in the sign of specific force: lying still, the axis that
-/// points up has +1 g of gravity. `rotationRate` is in rad/s. A component that a source does not give is zero; what else a
-/// source may give is in `optionalFields`.
+/// `userAcceleration` + `gravity` is the accelerometer's reading, in the sign of specific force: at rest, the axis that points up
+/// has +1 g of gravity. `rotationRate` is in rad/s. A component that a source lacks is zero; further fields that a source may
+/// have are in `optionalFields`.
 package struct DeviceMotion: Hashable, Sendable {
     /// The acceleration without gravity.
     package var userAcceleration: SIMD3<Double>
@@ -19,7 +19,7 @@ package struct DeviceMotion: Hashable, Sendable {
         self.rotationRate = rotationRate
     }
 
-    /// What the accelerometer reads.
+    /// The accelerometer's reading.
     package var acceleration: SIMD3<Double> { userAcceleration + gravity }
 
     /// The fields of a device motion stream, in the order of `append(to:)`.
@@ -27,8 +27,8 @@ package struct DeviceMotion: Hashable, Sendable {
         ["x", "y", "z"].map { "\(name).\($0)" }
     }
 
-    /// What a stream of device motion has besides, if its source does: the attitude as a quaternion, the calibrated magnetic
-    /// field with its accuracy, the heading in degrees with the accuracy of the event, and the frame that all refer to.
+    /// Further fields of a device motion stream, if its source has them: the attitude as a quaternion, the calibrated magnetic
+    /// field with its accuracy, the heading in degrees with the accuracy of the event, and their common reference frame.
     package static let optionalFields =
         ["x", "y", "z", "w"].map { "attitude.\($0)" } + ["x", "y", "z", "accuracy"].map { "magneticField.\($0)" }
         + ["heading", "headingAccuracy", "accuracy", "eventAccuracy", "referenceCoordinate"]

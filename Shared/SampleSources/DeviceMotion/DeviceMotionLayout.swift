@@ -1,13 +1,13 @@
-/// How the fields of some input make a row of device motion: by name, with zero for what the input does not have, and with
-/// those of `DeviceMotion.optionalFields` that it has.
+/// Maps an input's fields to a row of device motion, by name: missing components are zero, and those of
+/// `DeviceMotion.optionalFields` that the input has are added.
 ///
-/// Plain x, y, z are taken as user acceleration, as in the ancestor's mock motion.
+/// Plain x, y, z are taken as user acceleration, as in the mock motion of this project's predecessor.
 package struct DeviceMotionLayout: Hashable, Sendable {
-    /// The fields of the rows it makes.
+    /// The fields of the mapped rows.
     package let fields: [String]
     private let columns: [Int?]
 
-    /// - Throws: `invalidInput` if none of the fields is one of device motion.
+    /// - Throws: `invalidInput` if no field is one of device motion.
     package init(fields: [String]) throws(PublisherError) {
         let optional = DeviceMotion.optionalFields.filter(fields.contains)
         self.fields = DeviceMotion.fields + optional
@@ -23,7 +23,7 @@ package struct DeviceMotionLayout: Hashable, Sendable {
         }
     }
 
-    /// Replaces the input's values, which are the row from `start` on, by those of device motion.
+    /// Replaces the input's values, from `start` to the end of the row, by those of device motion.
     package func apply(to row: inout [Double], from start: Int) {
         let values = columns.map { column in column.map { row[start + $0] } ?? 0 }
         row.replaceSubrange(start..., with: values)

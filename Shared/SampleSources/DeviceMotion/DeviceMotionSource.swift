@@ -1,4 +1,4 @@
-/// Makes a device motion stream of any source that has at least some of its fields (see `DeviceMotionLayout`).
+/// Turns a source that has at least some of its fields into a device motion stream (see `DeviceMotionLayout`).
 package struct DeviceMotionSource: SampleSource {
     private var base: any SampleSource
     private let layout: DeviceMotionLayout

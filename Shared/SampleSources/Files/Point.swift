@@ -1,4 +1,4 @@
-/// One item of a predefined array: the values of all fields at one time.
+/// One item of an array of points: the values of all fields at one time.
 package struct Point: Hashable, Sendable {
     /// Seconds since the stream's start.
     package let timestamp: Double
@@ -10,7 +10,6 @@ package struct Point: Hashable, Sendable {
         self.values = values
     }
 
-    /// An item with one value.
     package init(timestamp: Double, value: Double) {
         self.init(timestamp: timestamp, values: [value])
     }

@@ -1,10 +1,10 @@
 package import FoundationEssentials
 import TextInput
 
-/// Fires a predefined array of points: in the array's order, never sorted, none left out.
+/// Plays an array of points: in the array's order, never sorted, none left out.
 ///
-/// A point whose time is earlier than the one before it is due at once. All points are kept in memory; what is too long for
-/// that is a CSV file for `ReplaySource`.
+/// A point whose time is before its predecessor's is due at once. All points are kept in memory; for longer series, use a CSV
+/// file and `ReplaySource`.
 package struct PointsSource: SampleSource {
     package let fields: [String]
     package let unit: String?
@@ -16,8 +16,8 @@ package struct PointsSource: SampleSource {
     private var index = 0
 
     /// - Parameters:
-    ///   - rate: The nominal rate in Hz that listeners are told; it does not move any point.
-    /// - Throws: `invalidInput` naming the index of the first point that has not one value for each field or no usable time.
+    ///   - rate: the nominal rate in Hz in the stream's description; it does not move any point.
+    /// - Throws: `invalidInput`, naming the index of the first point with a wrong number of values or an impossible time.
     package init(
         fields: [String], points: [Point], unit: String? = nil, rate: Double? = nil, description: String = "points"
     ) throws(PublisherError) {
@@ -50,12 +50,12 @@ package struct PointsSource: SampleSource {
 
     /// Reads points from JSON: an array of objects or an array of arrays.
     ///
-    /// An object has its time as `FieldOrder.timeNames` calls it, and any other numbers; those of the first object are the
-    /// fields (see `FieldOrder`), and every later object must have them. Numbers may be one level deeper:
-    /// `{"t": 0, "gravity": {"x": 0, …}}` has the field "gravity.x". An array is the time followed by 1 value ("value"),
-    /// 2 or 3 (x, y, z), or 9 (device motion).
+    /// An object has its time under one of `FieldOrder.timeNames`, and any other numbers. Those of the first object are the
+    /// fields (see `FieldOrder`), and every later object must have them. Numbers may be nested once: `{"t": 0, "gravity": {"x":
+    /// 0, …}}` has the field "gravity.x". An array is the time followed by 1 value ("value"), 2 or 3 (x, y, z), or 9 (device
+    /// motion).
     ///
-    /// - Throws: `invalidInput` naming the index of the first bad item.
+    /// - Throws: `invalidInput`, naming the index of the first bad item.
     package init(json: Data, unit: String? = nil, rate: Double? = nil, description: String = "points")
         throws(PublisherError)
     {
@@ -84,9 +84,9 @@ package struct PointsSource: SampleSource {
         self.init(fields: fields, times: times, values: values, unit: unit, rate: rate, description: description)
     }
 
-    /// Reads a file of points (JSON, also compressed with gzip) into memory.
+    /// Reads a file of points (JSON, plain or compressed with gzip) into memory.
     ///
-    /// - Throws: `unreadable`, or what `init(json:)` throws with the file in front.
+    /// - Throws: `unreadable`, or the errors of `init(json:)` with the file's path in front.
     package init(path: String, unit: String? = nil, rate: Double? = nil) throws(PublisherError) {
         let json = try GzipFile<PublisherError>(path: path).readAll()
         do throws(PublisherError) {
@@ -110,7 +110,7 @@ package struct PointsSource: SampleSource {
 }
 
 extension DecodingError.Context {
-    /// The most telling text there is: the underlying error's if there is one.
+    /// The underlying error's text if there is one, which has the most detail.
     var underlyingText: String {
         underlyingError.map { String(describing: $0) } ?? debugDescription
     }

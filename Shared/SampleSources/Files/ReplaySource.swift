@@ -1,29 +1,27 @@
 package import Messages
 import TextInput
 
-/// Plays a recorded file again: CSV or NDJSON, plain or compressed with gzip, a chunk at a time however long it is.
+/// Plays a recorded file: CSV or NDJSON, plain or compressed with gzip, of any length, a chunk at a time.
 ///
-/// A file named *.ndjson or *.jsonl (also with .gz) has objects, any other is CSV; see `LineParser` for what either may hold. The
-/// values published are those of the file to the last digit, unless a conversion is asked for. Without a time column the
-/// rate gives the times. Rows keep the file's order; one whose time is earlier than the row before is due at once.
+/// A file named *.ndjson or *.jsonl (also with .gz) has objects, any other is CSV; `LineParser` documents both. The published
+/// values are the file's, to the last digit, unless a conversion is requested. Without a time column the rate gives the times.
+/// Rows keep the file's order; one whose time is before its predecessor's is due at once.
 ///
-/// A row that cannot be read ends the stream with an error that names its line: `validate()` finds it beforehand.
+/// An unreadable row ends the stream with an error that names its line: `validate()` finds it beforehand.
 ///
 /// A class, because it has one position in one file.
 package final class ReplaySource: SampleSource {
-    /// How a file is replayed.
     package struct Options: Hashable, Sendable {
-        /// The rate in Hz: gives the times where the file has none, else only what listeners are told.
+        /// The rate in Hz. It gives the times if the file has none; otherwise it is only the rate in the stream's description.
         package var rate: Double?
-        /// Begins again at the end; time continues, one interval after the last row.
+        /// Whether to begin again at the end; time continues, one interval after the latest row.
         package var isLooping = false
-        /// Takes the first row's time as 0. Otherwise the times are taken as they are.
+        /// Whether to take the first row's time as 0. Otherwise the times are used as they are.
         package var isRebased = false
-        /// What the values are measured in.
+        /// The unit of the file's values.
         package var unit: String?
-        /// Converts the accelerations (x, y, z, userAcceleration, gravity) to this unit; `unit` must be "g" or "m/s2" then.
+        /// Converts the accelerations (x, y, z, userAcceleration, gravity) to this unit; `unit` must then be "g" or "m/s2".
         package var conversion: AccelerationUnit?
-        /// Which fields are published.
         package var choice = FieldChoice()
 
         package init(
@@ -39,7 +37,7 @@ package final class ReplaySource: SampleSource {
         }
     }
 
-    /// What a full reading of a file found.
+    /// The result of reading a whole file.
     package struct Contents: Hashable, Sendable {
         /// The number of samples.
         package let count: Int64
@@ -55,9 +53,9 @@ package final class ReplaySource: SampleSource {
         }
     }
 
-    /// The time of a first row beyond which a file is taken to count from somewhere else: one day.
+    /// A file whose first row's time is beyond this, one day, is assumed to count from another origin.
     private static let furthestStart = 86400 * Nanoseconds.perSecond
-    /// How many rows are looked at to find the nominal rate.
+    /// The number of rows that determine the nominal rate.
     private static let rowsForRate: Int64 = 64
 
     package private(set) var fields: [String] = []
@@ -75,7 +73,7 @@ package final class ReplaySource: SampleSource {
     private var parser: LineParser
 
     private var index: Int64 = 0
-    /// What is added to the file's times in this round of the loop.
+    /// Nanoseconds added to the file's times in this round of the loop.
     private var offset: Int64 = 0
     private var firstTime: Int64 = 0
     private var latestTime: Int64 = 0
@@ -84,9 +82,9 @@ package final class ReplaySource: SampleSource {
 
     /// Opens the file and reads its beginning.
     ///
-    /// - Throws: `unreadable` for a file that cannot be read; `invalidInput` naming the line for one without rows, with a bad
-    ///   beginning, without times and rate, or with times that begin more than a day after 0; `invalidParameter` for a
-    ///   conversion from an unknown unit.
+    /// - Throws: `unreadable` for a file that cannot be read; `invalidInput`, naming the line, for one without rows, with a bad
+    ///   beginning, without times and rate, or with times that begin more than a day after 0; `invalidParameter` for a conversion
+    ///   from an unknown unit.
     package init(path: String, options: Options = Options()) throws(PublisherError) {
         self.path = path
         self.options = options
@@ -140,9 +138,9 @@ package final class ReplaySource: SampleSource {
         offset = 0
     }
 
-    /// Reads the whole file once, on its own, as `--check` does.
+    /// Reads the whole file once, with a reader of its own, as `--check` does.
     ///
-    /// - Throws: `invalidInput` naming the first line that cannot be read.
+    /// - Throws: `invalidInput`, naming the first unreadable line.
     package func validate() throws(PublisherError) -> Contents {
         var options = options
         options.isLooping = false
@@ -159,7 +157,7 @@ package final class ReplaySource: SampleSource {
             last: Nanoseconds.seconds(last))
     }
 
-    /// Reads the first rows, for the fields, the nominal rate and the mistakes that are known at once.
+    /// Reads the first rows for the fields, the nominal rate, and errors that show at once.
     private func readBeginning() throws(PublisherError) {
         var row: [Double] = []
         while index < Self.rowsForRate, try nextInFile(into: &row) != nil {}
@@ -181,7 +179,7 @@ package final class ReplaySource: SampleSource {
             throw PublisherError(
                 .invalidInput,
                 "\(path): the first time is \(Nanoseconds.seconds(firstTime)) s, so the replay would begin that much later; "
-                    + "say that the first row is time 0 (rebase)")
+                    + "set rebase to make the first row's time 0")
         }
         try rewind()
     }
@@ -241,7 +239,7 @@ package final class ReplaySource: SampleSource {
         guard let declared = options.unit.flatMap(AccelerationUnit.init(rawValue:)) else {
             throw PublisherError(
                 .invalidParameter,
-                "to convert to \(wanted.rawValue), say that the file is in \"g\" or \"m/s2\" (unit), "
+                "to convert to \(wanted.rawValue), state the file's unit as \"g\" or \"m/s2\" (unit), "
                     + "not \(options.unit.map { "\"\($0)\"" } ?? "nothing")")
         }
         return wanted.perG / declared.perG

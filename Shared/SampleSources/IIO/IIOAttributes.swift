@@ -1,25 +1,25 @@
-/// What the files of an IIO device in sysfs say, by their paths below it: `scan_elements/in_accel_x_type` (Linux,
-/// Documentation/ABI/testing/sysfs-bus-iio). Which channels there are, how they are scaled and turned, and what is measured in which unit.
+/// The contents of an IIO device's files in sysfs, by their paths below it: `scan_elements/in_accel_x_type` (Linux,
+/// Documentation/ABI/testing/sysfs-bus-iio): the channels, their scales, rotations and units.
 package struct IIOAttributes: Hashable, Sendable {
-    /// The units of IIO after scaling, by what is measured.
+    /// The units of IIO after scaling, by the kind of quantity.
     private static let units = ["accel": "m/s2", "gravity": "m/s2", "anglvel": "rad/s", "magn": "gauss", "rot": "rad"]
     private static let prefix = "in_"
 
     private let texts: [String: String]
 
-    /// - Parameter texts: the content of each file; blanks around it do not count.
+    /// - Parameter texts: the content of each file; surrounding blanks are ignored.
     package init(_ texts: [String: String]) {
         self.texts = texts.mapValues { String($0.trimmingBlanks) }
     }
 
     package subscript(_ path: String) -> String? { texts[path] }
 
-    /// Where the scan elements are: newer kernels have a directory for each buffer besides.
+    /// The directory of the scan elements: newer kernels also have a directory for each buffer.
     package var elements: String {
         texts.keys.contains { $0.hasPrefix("scan_elements/") } ? "scan_elements" : "buffer0"
     }
 
-    /// The channels that can be in the buffer, without `in_`, sorted: with the time.
+    /// The channels that the buffer can have, without `in_`, sorted: with the time.
     package var channels: [String] {
         texts.keys.compactMap { path in
             let name = path.split(separator: "/").last.map(String.init) ?? ""
@@ -29,7 +29,7 @@ package struct IIOAttributes: Hashable, Sendable {
     }
 
     /// The scan of some channels.
-    /// - Throws: `invalidInput` saying which file has what can't be read.
+    /// - Throws: `invalidInput`, naming the file whose content cannot be read.
     package func scan(of names: [String]) throws(PublisherError) -> IIOScan {
         var channels: [IIOScan.Channel] = []
         var matrices: [String: [Double]] = [:]
@@ -50,12 +50,12 @@ package struct IIOAttributes: Hashable, Sendable {
         return try IIOScan(channels, matrices: matrices)
     }
 
-    /// What a channel measures: `accel` of `accel_x`, `voltage` of `voltage3`.
+    /// The quantity that a channel measures: `accel` of `accel_x`, `voltage` of `voltage3`.
     private static func kind(of name: String) -> String {
         String(name.prefix { $0 != "_" && $0 != "-" && !($0.isASCII && $0.isNumber) })
     }
 
-    /// The number in the attribute of a channel, or in that of all channels which measure the same.
+    /// The number in an attribute of the channel, or of all channels of its kind.
     private func number(_ attribute: String, of channel: String) throws(PublisherError) -> Double? {
         for name in [channel, Self.kind(of: channel)] {
             let path = "\(Self.prefix)\(name)_\(attribute)"
@@ -68,7 +68,7 @@ package struct IIOAttributes: Hashable, Sendable {
         return nil
     }
 
-    /// A mount matrix: `0, 1, 0; 1, 0, 0; 0, 0, -1`. Nil if there is none for what is measured.
+    /// A mount matrix: `0, 1, 0; 1, 0, 0; 0, 0, -1`. Nil if there is none for this kind.
     private func matrix(of kind: String) throws(PublisherError) -> [Double]? {
         for path in ["\(Self.prefix)\(kind)_mount_matrix", "\(Self.prefix)mount_matrix", "mount_matrix"] {
             guard let text = texts[path] else { continue }
@@ -85,7 +85,7 @@ package struct IIOAttributes: Hashable, Sendable {
 
     // MARK: The rate
 
-    /// The files that hold the sampling frequency of some channels: of the whole device, or of what is measured.
+    /// The files with the sampling frequency of some channels: of the whole device, or else of the channels or their kinds.
     package func rateFiles(of channels: [String]) -> [String] {
         let whole = "sampling_frequency"
         if texts[whole] != nil { return [whole] }
@@ -93,15 +93,15 @@ package struct IIOAttributes: Hashable, Sendable {
             .filter { texts[$0] != nil }.sorted()
     }
 
-    /// How a rate is typed for a file: as the file of those that are possible has it, if one of them is this rate.
+    /// The text of a rate for a file: as the file's list of available rates writes it, if the rate is in that list.
     package func typed(rate: Double, for file: String) -> String {
         let known = texts["\(file)_available"].map { $0.split(separator: " ").map(String.init) } ?? []
         return known.first { Double($0) == rate } ?? (rate == rate.rounded() && rate < 1e9 ? "\(Int(rate))" : "\(rate)")
     }
 
-    // MARK: What is published
+    // MARK: Publishing
 
-    /// The names under which values are published: x, y and z alone if nothing else is measured.
+    /// The published names of fields: x, y and z alone if all are of one kind.
     package static func published(_ fields: [String]) -> [String] {
         let kinds = Set(fields.map(kind(of:)))
         guard kinds.count == 1, let kind = kinds.first,
@@ -110,13 +110,13 @@ package struct IIOAttributes: Hashable, Sendable {
         return fields.map { String($0.dropFirst(kind.count + 1)) }
     }
 
-    /// The unit of all values; nil if they differ or are of a kind that is not known.
+    /// The unit of all values; nil if units differ or a kind is unknown.
     package static func unit(of fields: [String]) -> String? {
         let units = Set(fields.map { Self.units[kind(of: $0)] })
         return units.count == 1 ? units.first ?? nil : nil
     }
 
-    /// What is measured in which unit, for people: `accel m/s2, anglvel rad/s`.
+    /// The kinds and their units, for people: `accel m/s2, anglvel rad/s`.
     package static func summary(of fields: [String]) -> String {
         var kinds: [String] = []
         for kind in fields.map(kind(of:)) where !kinds.contains(kind) { kinds.append(kind) }
@@ -125,7 +125,7 @@ package struct IIOAttributes: Hashable, Sendable {
 }
 
 extension StringProtocol {
-    /// Without blanks and line ends around it.
+    /// Without surrounding blanks and line ends.
     var trimmingBlanks: SubSequence {
         var rest = self[...]
         while rest.first?.isWhitespace == true { rest.removeFirst() }

@@ -1,18 +1,18 @@
-/// How the samples of a channel of Linux IIO stand in memory, as its `_type` says: `[be|le]:[s|u]bits/storagebits[Xrepeat][>>shift]`
-/// (Linux, Documentation/ABI/testing/sysfs-bus-iio, `in_…_type`). `le:s12/16>>4` is 12 bits, with a sign, in the upper bits of 2 bytes.
+/// The memory layout of a Linux IIO channel's samples, as given by its `_type`: `[be|le]:[s|u]bits/storagebits[Xrepeat][>>shift]`
+/// (Linux, Documentation/ABI/testing/sysfs-bus-iio, `in_…_type`). `le:s12/16>>4` is 12 bits, signed, at the top of 2 bytes.
 package struct IIOChannelType: Hashable, Sendable, CustomStringConvertible {
     package let isBigEndian: Bool
     package let isSigned: Bool
     /// Bits that hold the value.
     package let bits: Int
-    /// Bytes that one value takes: 1, 2, 4 or 8.
+    /// The bytes of one value: 1, 2, 4 or 8.
     package let bytes: Int
-    /// How many values follow each other: 1, but for a quaternion, say.
+    /// The number of consecutive values: 1, except for a quaternion, for example.
     package let count: Int
-    /// Bits behind the value.
+    /// The unused bits below the value.
     package let shift: Int
 
-    /// - Throws: `invalidInput` for a text that is not of this form, or has a number that can't be.
+    /// - Throws: `invalidInput` for a text that is not of this form, or has an impossible number.
     package init(_ text: String) throws(PublisherError) {
         guard let type = Self.parse(text) else {
             throw PublisherError(
@@ -66,18 +66,18 @@ package struct IIOChannelType: Hashable, Sendable, CustomStringConvertible {
         return true
     }
 
-    /// Bytes that the channel takes in a scan, to a multiple of which it is aligned.
+    /// The bytes of the channel in a scan; its offset is a multiple of this.
     package var size: Int { bytes * count }
 
-    /// As the kernel writes it.
+    /// The kernel's notation.
     package var description: String {
         "\(isBigEndian ? "be" : "le"):\(isSigned ? "s" : "u")\(bits)/\(bytes * 8)\(count > 1 ? "X\(count)" : "")>>\(shift)"
     }
 
     // MARK: Values
 
-    /// The whole number in `bytes` bytes: swapped, shifted, masked, and then its sign extended.
-    /// - Returns: the value's bits; of an unsigned number of 64 bits they mean a `UInt64`.
+    /// The whole number in `bytes` bytes: swapped, shifted, masked, and then sign-extended.
+    /// - Returns: the value's bits; for an unsigned number of 64 bits, those of a `UInt64`.
     package func integer(_ raw: some Collection<UInt8>) -> Int64 {
         var word: UInt64 = 0
         if isBigEndian {
@@ -91,7 +91,7 @@ package struct IIOChannelType: Hashable, Sendable, CustomStringConvertible {
         return isSigned ? Int64(bitPattern: word) >> Int64(unused) : Int64(bitPattern: word >> unused)
     }
 
-    /// The number as it is scaled.
+    /// The number before offset and scale.
     package func value(_ raw: some Collection<UInt8>) -> Double {
         let integer = integer(raw)
         return isSigned ? Double(integer) : Double(UInt64(bitPattern: integer))

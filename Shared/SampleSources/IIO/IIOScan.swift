@@ -1,18 +1,19 @@
-/// Where the enabled channels of an IIO device stand in a scan, which is what its buffer gives for one moment.
+/// The layout of an IIO device's scan: the values of its enabled channels at one moment, as its buffer returns them.
 ///
-/// Channels stand by their index, each at a multiple of its size, and the scan ends at a multiple of the largest; what is in between
-/// is padding, with anything in it (Linux, drivers/iio/industrialio-buffer.c, `iio_compute_scan_bytes`).
+/// Channels are in the order of their indexes, each at a multiple of its size, and the scan ends at a multiple of the largest
+/// size. The bytes in between are padding, with arbitrary content (Linux, drivers/iio/industrialio-buffer.c,
+/// `iio_compute_scan_bytes`).
 package struct IIOScan: Hashable, Sendable {
-    /// The time in nanoseconds stands under this name.
+    /// The channel name of the time in nanoseconds.
     package static let timestamp = "timestamp"
 
     package struct Channel: Hashable, Sendable {
-        /// Its name without `in_`: `accel_x`.
+        /// The name without `in_`: `accel_x`.
         package let name: String
-        /// Its place in the order: no offset.
+        /// The position in the order of channels; not a byte offset.
         package let index: Int
         package let type: IIOChannelType
-        /// (raw + offset) × scale is the value.
+        /// The value is (raw + offset) × scale.
         package let scale: Double
         package let offset: Double
 
@@ -25,9 +26,9 @@ package struct IIOScan: Hashable, Sendable {
         }
     }
 
-    /// Three fields that are turned together.
+    /// Three fields that are rotated together.
     private struct Rotation: Hashable {
-        /// The first of the fields x, y, z.
+        /// The indexes of the fields x, y, z.
         let fields: [Int]
         let matrix: [Double]
     }
@@ -37,9 +38,9 @@ package struct IIOScan: Hashable, Sendable {
     private let rotations: [Rotation]
     private let timePlace: Int
     private let timeType: IIOChannelType
-    /// Bytes of a scan.
+    /// The bytes of a scan.
     package let size: Int
-    /// The names of the values, without the time: a channel with several has one for each, as `rot_quaternion.0`.
+    /// The names of the values, without the time. A channel with several values has a name for each, such as `rot_quaternion.0`.
     package let fields: [String]
 
     package static func == (one: IIOScan, other: IIOScan) -> Bool {
@@ -48,7 +49,7 @@ package struct IIOScan: Hashable, Sendable {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(channels.map(\.channel)) }
 
-    /// - Parameter matrices: the mount matrices, row by row, by what is measured: `accel`. They turn x, y and z where all three are there.
+    /// - Parameter matrices: the mount matrices, row by row, by kind: `accel`. They rotate x, y and z if all three are present.
     /// - Throws: `invalidInput` for channels without a time, or with nothing else.
     package init(_ channels: [Channel], matrices: [String: [Double]] = [:]) throws(PublisherError) {
         var places: [(channel: Channel, at: Int)] = []
@@ -65,7 +66,7 @@ package struct IIOScan: Hashable, Sendable {
                 "the device gives its samples no time (in_timestamp of 64 bits): without it nothing shows what is lost")
         }
         guard places.count > 1 else {
-            throw PublisherError(.invalidInput, "the device has no channels beside the time")
+            throw PublisherError(.invalidInput, "the device has no channels besides the time")
         }
         var fields: [String] = []
         for (channel, _) in places where channel.name != Self.timestamp {
@@ -85,9 +86,9 @@ package struct IIOScan: Hashable, Sendable {
 
     private static func aligned(_ place: Int, to size: Int) -> Int { (place + size - 1) / size * size }
 
-    /// Appends the values of a scan, one for each field, scaled and turned.
+    /// Appends the values of a scan, one for each field, scaled and rotated.
     /// - Parameter scan: `size` bytes.
-    /// - Returns: its time in nanoseconds.
+    /// - Returns: the scan's time in nanoseconds.
     package func decode(_ scan: some RandomAccessCollection<UInt8>, into values: inout [Double]) -> Int64 {
         let first = values.count
         for (channel, place) in channels where channel.name != Self.timestamp {
@@ -112,7 +113,7 @@ package struct IIOScan: Hashable, Sendable {
         return scan[start..<scan.index(start, offsetBy: count)]
     }
 
-    /// The samples of the whole scans at the beginning of some bytes, which are taken away.
+    /// Decodes the whole scans at the beginning of `bytes`, and removes them.
     package func rows(takingFrom bytes: inout [UInt8], named fields: [String]) -> PushedRows {
         var rows = PushedRows(fields: fields)
         var values: [Double] = []

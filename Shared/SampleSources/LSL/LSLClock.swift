@@ -1,8 +1,8 @@
 package import Messages
 
-/// How far the clock of an outlet is ahead: of several questions the one with the shortest trip tells best.
+/// Measures how far an outlet's clock is ahead: the answer with the shortest round trip is the most accurate.
 package struct LSLClock: Sendable {
-    /// Questions in a round, of which so many must be answered.
+    /// The questions in a round, and how many of them must be answered.
     package static let questions = 8
     private static let enough = 6
 
@@ -13,15 +13,16 @@ package struct LSLClock: Sendable {
     package init() {}
 
     /// Begins a round.
-    /// - Returns: its number.
+    /// - Returns: the round's number.
     package mutating func begin() -> Int32 {
         wave = wave == .max ? 1 : wave + 1
         (answers, best) = (0, nil)
         return wave
     }
 
-    /// Takes an answer, ` <wave> <t0> <t1> <t2>`: sent, received and answered at these times. One to another round is left out.
-    /// - Parameter received: when it came, in seconds of this machine's clock.
+    /// Takes an answer, ` <wave> <t0> <t1> <t2>`: the times of sending, receiving and answering the question. Other rounds'
+    /// answers are ignored.
+    /// - Parameter received: the time of arrival on this machine's clock, in seconds.
     package mutating func take(_ answer: [UInt8], received: Double) {
         let words = String(decoding: answer.prefix(256), as: UTF8.self).split { $0.isWhitespace }
         guard words.count == 4, Int32(words[0]) == wave else { return }
@@ -34,9 +35,9 @@ package struct LSLClock: Sendable {
             offset: ((times[1] - times[0]) + (times[2] - received)) / 2, roundTrip: trip, uptime: received)
     }
 
-    /// What the round found so far; nil if too little was answered.
+    /// The best measurement of the round; nil while there are too few answers.
     package var result: RemoteClock? { answers >= Self.enough ? best : nil }
 
-    /// Whether there is nothing more to wait for.
+    /// Whether all questions are answered.
     package var isComplete: Bool { answers == Self.questions }
 }

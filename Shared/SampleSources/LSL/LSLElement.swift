@@ -1,22 +1,22 @@
-/// An element of the XML in which LSL describes its outlets: texts and elements, as liblsl writes them. Attributes, comments and
-/// processing instructions mean nothing in it and are skipped.
+/// An XML element of an LSL outlet's description: texts and elements, as liblsl writes them. Attributes, comments and processing
+/// instructions have no meaning there and are skipped.
 package struct LSLElement: Hashable, Sendable {
     private static let maximumDepth = 64
 
     package let name: String
-    /// The text in it, without that in its elements and blanks around it.
+    /// Its text, without that of its child elements and without surrounding blanks.
     package private(set) var text = ""
     package private(set) var children: [LSLElement] = []
-    /// Where it stands in the text that was parsed, in bytes.
+    /// The range of its bytes in the parsed text.
     package private(set) var place = 0..<0
 
     package subscript(_ name: String) -> LSLElement? { children.first { $0.name == name } }
 
-    /// - Throws: `invalidInput` for what is not one element.
+    /// - Throws: `invalidInput` if the text is not a single element.
     package init(xml text: String) throws(PublisherError) {
         var parser = Parser(Array(text.utf8))
         guard let root = parser.root() else {
-            throw PublisherError(.invalidInput, "the outlet's description is no XML near its byte \(parser.index)")
+            throw PublisherError(.invalidInput, "the outlet's description is not XML near its byte \(parser.index)")
         }
         self = root
     }
@@ -36,7 +36,7 @@ package struct LSLElement: Hashable, Sendable {
 
         private func has(_ text: String) -> Bool { bytes[index...].starts(with: text.utf8) }
 
-        /// Goes behind the next such text.
+        /// Moves past the next occurrence of a text.
         private mutating func skip(past text: String) -> Bool {
             let end = Array(text.utf8)
             while index + end.count <= bytes.count {
@@ -92,8 +92,8 @@ package struct LSLElement: Hashable, Sendable {
             return element
         }
 
-        /// Goes behind the end of a tag.
-        /// - Returns: whether it closes its element; nil if it does not end.
+        /// Moves past the end of a tag.
+        /// - Returns: whether the tag closes its element; nil if it has no end.
         private mutating func skipAttributes() -> Bool? {
             var quote: UInt8?
             while index < bytes.count {
@@ -141,7 +141,7 @@ package struct LSLElement: Hashable, Sendable {
             return false
         }
 
-        /// The character that `&lt;` or `&#60;` stands for.
+        /// The character of a reference such as `&lt;` or `&#60;`.
         private mutating func reference() -> Character? {
             guard let end = bytes[index...].prefix(12).firstIndex(of: UInt8(ascii: ";")) else { return nil }
             let name = String(decoding: bytes[index + 1..<end], as: UTF8.self)

@@ -1,6 +1,6 @@
 package import Messages
 
-/// What the values of an outlet of LSL are, as `channel_format` names it.
+/// The type of an LSL outlet's values, as named by `channel_format`.
 package enum LSLFormat: String, Hashable, Sendable, CaseIterable {
     case float32
     case double64
@@ -10,7 +10,7 @@ package enum LSLFormat: String, Hashable, Sendable, CaseIterable {
     case int64
     case string
 
-    /// Bytes of a value; nil for text.
+    /// The bytes of a value; nil for text.
     package var size: Int? {
         switch self {
         case .int8: 1
@@ -21,7 +21,7 @@ package enum LSLFormat: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What the values of a record are; nil if all are numbers that a `Double` holds exactly.
+    /// The type of the values in records; nil if a `Double` holds all values exactly.
     package var type: FieldType? {
         switch self {
         case .string: .text
@@ -30,9 +30,9 @@ package enum LSLFormat: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// A value of the two samples that an outlet sends first, so that a receiver sees whether it understands (liblsl, sample.cpp,
+    /// A value of the two test samples that an outlet sends first, so that a receiver can check its decoding (liblsl, sample.cpp,
     /// `assign_test_pattern`).
-    /// - Parameter pattern: 4 in the first of them, 2 in the second.
+    /// - Parameter pattern: 4 for the first test sample, 2 for the second.
     func testValue(of channel: Int, pattern: Int) -> Int64 {
         let (base, largest): (Int64, Int64) =
             switch self {

@@ -1,10 +1,10 @@
 package import Messages
 
-/// What an outlet of LSL says of itself, with or without its `desc`.
+/// An LSL outlet's description of itself, with or without its `desc`.
 package struct LSLInfo: Hashable, Sendable {
-    /// The most channels that a stream may have.
+    /// The most channels of a stream.
     private static let maximumChannels = 10_000
-    /// The longest `desc` that a stream's description repeats each second, in bytes.
+    /// The longest `desc` to include in a stream's description, which is published each second, in bytes.
     private static let longestDescription = 1 << 16
     private static let longestUnit = 32
 
@@ -12,9 +12,9 @@ package struct LSLInfo: Hashable, Sendable {
     package let type: String
     package let channelCount: Int
     package let format: LSLFormat
-    /// What stays the same when the outlet's program restarts; empty if the program does not care.
+    /// Identifies the outlet across restarts of its program; empty if the program gives none.
     package let sourceID: String
-    /// In Hz; nil if samples come when they come.
+    /// In Hz; nil if samples are irregular.
     package let rate: Double?
     /// New at each start of the outlet.
     package let uid: String
@@ -22,13 +22,13 @@ package struct LSLInfo: Hashable, Sendable {
     /// The TCP port of its samples, and the UDP port of its clock.
     package let dataPort: UInt16
     package let servicePort: UInt16
-    /// What its program says of it, as XML; empty if nothing.
+    /// The program's own metadata, as XML; empty if there is none.
     package let desc: String
     private let labels: [String]
     private let units: [String]
 
     /// - Parameter xml: an `info` element.
-    /// - Throws: `invalidInput` saying what is missing or impossible.
+    /// - Throws: `invalidInput`, naming what is missing or impossible.
     package init(xml: String) throws(PublisherError) {
         let info = try LSLElement(xml: xml)
         func text(_ name: String) -> String { info[name]?.text ?? "" }
@@ -61,7 +61,7 @@ package struct LSLInfo: Hashable, Sendable {
         units = channels.map { $0["unit"]?.text ?? "" }
     }
 
-    /// The labels of its channels, if each has another one; else `value`, or `ch1`, `ch2` and so on.
+    /// The labels of the channels if they are all different; otherwise `value`, or `ch1`, `ch2` and so on.
     package var fields: [String] {
         if labels.count == channelCount, Set(labels).count == channelCount,
             !labels.contains(where: { $0.isEmpty || $0.lowercased() == FieldOrder.reserved })
@@ -73,7 +73,7 @@ package struct LSLInfo: Hashable, Sendable {
 
     package var types: [FieldType]? { format.type.map { Array(repeating: $0, count: channelCount) } }
 
-    /// The unit of all channels, if they say the same.
+    /// The unit, if all channels have the same.
     package var unit: String? {
         guard units.count == channelCount, Set(units).count == 1, let unit = units.first, !unit.isEmpty,
             unit.utf8.count <= Self.longestUnit
@@ -81,7 +81,7 @@ package struct LSLInfo: Hashable, Sendable {
         return unit
     }
 
-    /// What it is, for people, with its `desc`.
+    /// A description for people, with the `desc`.
     package var description: String {
         let rest =
             desc.utf8.count <= Self.longestDescription ? desc : "its desc of \(desc.utf8.count) bytes is left out"
@@ -90,6 +90,6 @@ package struct LSLInfo: Hashable, Sendable {
             + (rest.isEmpty ? "" : "; \(rest)")
     }
 
-    /// How much of a second's samples the outlet should keep for us: the number of samples in a time, and more than none.
+    /// How many samples the outlet should buffer: those of `seconds`, at 100 Hz if there is no rate; 1,000 to 10 million.
     package func samples(inSeconds seconds: Double) -> Int { max(1_000, Int(min(1e7, (rate ?? 100) * seconds))) }
 }

@@ -1,23 +1,23 @@
 import Messages
 
-/// The samples of an outlet of LSL as they stand one behind the other on its connection, wherever the bytes are cut (liblsl,
-/// sample.cpp, `load_streambuf`). The first two are made ones that show whether both sides mean the same.
+/// Decodes the samples of an LSL outlet from the bytes of its connection, in chunks of any size (liblsl, sample.cpp,
+/// `load_streambuf`). The first two are test samples, which show whether both sides use the same encoding.
 package struct LSLSamples: Sendable {
     private static let longestRecord = RecordValues.maximumRecordBytes
-    /// When the two made samples say that they were taken, in seconds.
+    /// The time of the two test samples, in seconds.
     private static let testTime = 123_456.789
 
     private let format: LSLFormat
     private let channels: Int
     private let fields: [String]
     private let types: [FieldType]?
-    /// Seconds between samples that have no time of their own; 0 if they have the same.
+    /// Seconds between samples without times of their own; 0 if there is no rate.
     private let interval: Double
     private let isBigEndian: Bool
     private var bytes: [UInt8] = []
     private var index = 0
     private var last = 0.0
-    /// The made samples that came.
+    /// The number of test samples received.
     private var tested = 0
 
     package init(of outlet: LSLInfo, isBigEndian: Bool) {
@@ -29,8 +29,8 @@ package struct LSLSamples: Sendable {
         self.isBigEndian = isBigEndian
     }
 
-    /// Takes bytes, and gives the samples that they complete, with times on the outlet's clock.
-    /// - Throws: `invalidInput` if they are no samples. Nothing more can be read then.
+    /// Takes bytes, and returns the samples that they complete, with times on the outlet's clock.
+    /// - Throws: `invalidInput` if they are not samples. The connection is then unusable.
     package mutating func take(_ chunk: some Collection<UInt8>) throws(PublisherError) -> PushedRows {
         bytes.removeFirst(index)
         index = 0
@@ -60,7 +60,7 @@ package struct LSLSamples: Sendable {
         }
     }
 
-    /// Compares one of the two made samples.
+    /// Compares one of the two test samples with the expected one.
     private mutating func test(_ numbers: [Double], _ record: [UInt8], at time: Double) throws(PublisherError) {
         let pattern = tested == 0 ? 4 : 2
         let expected = (0..<channels).map { format.testValue(of: $0, pattern: pattern) }
@@ -80,7 +80,7 @@ package struct LSLSamples: Sendable {
 
     // MARK: Bytes
 
-    /// A sample's time; nil if its bytes did not all come.
+    /// A sample's time; nil if its bytes are incomplete.
     private mutating func time() throws(PublisherError) -> Double? {
         guard index < bytes.count else { return nil }
         let tag = bytes[index]
@@ -93,7 +93,7 @@ package struct LSLSamples: Sendable {
         }
     }
 
-    /// A whole number of some bytes.
+    /// An unsigned integer of `size` bytes; nil if they are incomplete.
     private mutating func integer(ofSize size: Int) -> UInt64? {
         guard bytes.count - index >= size else { return nil }
         var word: UInt64 = 0
@@ -105,7 +105,7 @@ package struct LSLSamples: Sendable {
         return word
     }
 
-    /// A sample's values: numbers, or else the text of a record. Nil if their bytes did not all come.
+    /// A sample's values: numbers, or the text of a record. Nil if their bytes are incomplete.
     private mutating func values(into numbers: inout [Double]) throws(PublisherError) -> [UInt8]? {
         guard let size = format.size else { return try texts() }
         guard bytes.count - index >= size * channels else { return nil }

@@ -1,34 +1,34 @@
 import Messages
 
-/// The texts of LSL's protocol, by which outlets are found and connected to (liblsl, udp_server.cpp, tcp_server.cpp,
-/// data_receiver.cpp). All is ASCII with `\r\n` at each line's end.
+/// The messages of LSL's protocol for finding outlets and connecting to them (liblsl, udp_server.cpp, tcp_server.cpp,
+/// data_receiver.cpp): ASCII, with `\r\n` at the end of each line.
 package enum LSLText {
-    /// Where outlets listen together, for multicast and broadcast.
+    /// The port at which all outlets listen for multicast and broadcast.
     package static let multicastPort: UInt16 = 16_571
     package static let multicastAddresses = ["255.255.255.255", "224.0.0.1", "224.0.0.183", "239.255.172.215"]
-    /// Where each outlet of a host listens: the first that is free.
+    /// The ports of a host's outlets: each outlet uses the first free one.
     package static let ports: ClosedRange<UInt16> = 16_572...16_604
-    /// The protocol that is spoken here.
+    /// The protocol version of this client.
     private static let version = 110
 
     // MARK: Finding outlets
 
-    /// What an outlet must be: what the user asks for, and of the session that is the usual one.
-    /// - Parameter sourceID: of the outlet that was connected before; empty if there was none.
+    /// The predicate for the outlet: the user's query and the default session.
+    /// - Parameter sourceID: the source ID of the outlet connected before; empty if there was none.
     package static func predicate(_ query: String, sourceID: String = "") -> String {
         let known = sourceID.isEmpty || sourceID.contains("'") ? "" : " and source_id='\(sourceID)'"
         return "session_id='default' and (\(query))\(known)"
     }
 
-    /// Asks who is such an outlet.
+    /// A search for outlets with this predicate.
     /// - Parameters:
-    ///   - port: where the answer is awaited, over UDP.
-    ///   - identifier: with which the answer begins.
+    ///   - port: the UDP port for the answer.
+    ///   - identifier: the text with which the answer begins.
     package static func search(_ predicate: String, port: UInt16, identifier: String) -> [UInt8] {
         Array("LSL:shortinfo\r\n\(predicate)\r\n\(port) \(identifier)\r\n".utf8)
     }
 
-    /// The outlet that answered; nil if the answer is to another question or can't be read.
+    /// The outlet that answered; nil if the answer is to another question or cannot be read.
     package static func found(_ answer: [UInt8], identifier: String) -> LSLInfo? {
         let start = Array("\(identifier)\r\n".utf8)
         guard answer.starts(with: start) else { return nil }
@@ -37,17 +37,17 @@ package enum LSLText {
 
     // MARK: Connecting to one
 
-    /// Asks for everything that an outlet says of itself.
+    /// Requests an outlet's full description.
     package static let information = Array("LSL:fullinfo\r\n".utf8)
 
-    /// Asks for samples.
-    /// - Parameter buffer: how many samples the outlet keeps while they can't be sent.
+    /// Requests samples.
+    /// - Parameter buffer: how many samples the outlet keeps while they cannot be sent.
     package static func feed(of outlet: LSLInfo, buffer: Int) -> [UInt8] {
         var lines = [
             "LSL:streamfeed/\(version) \(outlet.uid)", "Native-Byte-Order: 1234", "Endian-Performance: 0",
             "Has-IEEE754-Floats: 1", "Supports-Subnormals: 1",
         ]
-        // Without it the outlet takes its own size; of text that is a matter of its compiler.
+        // Without this line the outlet uses its own size; for text, that depends on its compiler.
         if let size = outlet.format.size { lines.append("Value-Size: \(size)") }
         lines += ["Max-Buffer-Length: \(buffer)", "Max-Chunk-Length: 0", "Protocol-Version: \(version)", "", ""]
         return Array(lines.joined(separator: "\r\n").utf8)
@@ -56,21 +56,21 @@ package enum LSLText {
     /// The outlet's answer before its samples.
     package struct Accepted: Hashable, Sendable {
         package let isBigEndian: Bool
-        /// Bytes of the answer.
+        /// The length of the answer in bytes.
         package let length: Int
     }
 
     private static let longestAnswer = 1 << 14
 
-    /// Reads the outlet's answer; nil while its end did not come.
-    /// - Throws: `unreadable` if the outlet refuses, `invalidInput` for what can't be read.
+    /// Reads the outlet's answer; nil while it is incomplete.
+    /// - Throws: `unreadable` if the outlet refuses, `invalidInput` if the answer cannot be read.
     package static func accepted(_ bytes: [UInt8]) throws(PublisherError) -> Accepted? {
         let text = String(decoding: bytes.prefix(longestAnswer), as: UTF8.self)
         guard let first = text.split(separator: "\r\n", maxSplits: 1, omittingEmptySubsequences: false).first else {
             return nil
         }
         let words = first.split(separator: " ")
-        // A refusal has no line end.
+        // A refusal has no end of line.
         if words.count > 1, words[1].count >= 3, words[1] != "200" {
             throw PublisherError(
                 .unreadable,
@@ -100,10 +100,10 @@ package enum LSLText {
 
     // MARK: Its clock
 
-    /// Asks what time it is.
+    /// A question for the outlet's time.
     /// - Parameters:
-    ///   - wave: with which the answer begins.
-    ///   - sent: the time here, in seconds.
+    ///   - wave: the number with which the answer begins.
+    ///   - sent: this machine's time, in seconds.
     package static func clock(wave: Int32, sent: Double) -> [UInt8] {
         Array("LSL:timedata\r\n\(wave) \(sent)\r\n".utf8)
     }

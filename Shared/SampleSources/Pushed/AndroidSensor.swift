@@ -1,12 +1,12 @@
-/// What Android's sensors are, by the words of `Sensor.getStringType()`: `android.sensor.accelerometer`.
+/// The meaning of Android's sensors, by `Sensor.getStringType()`: `android.sensor.accelerometer`.
 ///
 /// developer.android.com/reference/android/hardware/SensorEvent#values.
 struct AndroidSensor {
-    /// What to call its stream: as Sensor Logger's has it, if that has such a sensor.
+    /// The name of its stream: that of Sensor Logger, if it has such a sensor.
     let stream: String
-    /// The unit of all of its values, if they have one and it is known.
+    /// The common unit of its values, if it is known.
     let unit: String?
-    /// What to call its values, if they are as many.
+    /// The names of its values, if there are at most this many.
     private let known: [String]
 
     private static let prefix = "android.sensor."
@@ -14,7 +14,7 @@ struct AndroidSensor {
     private static let quaternion = ["x", "y", "z", "w", "accuracy"]
     private static let biased = ["x", "y", "z", "xBias", "yBias", "zBias"]
 
-    /// - Parameter type: as Android calls it; another maker's may have any name.
+    /// - Parameter type: Android's name of the sensor; other vendors' sensors may have any name.
     init(_ type: String) {
         let name = type.hasPrefix(Self.prefix) ? String(type.dropFirst(Self.prefix.count)) : type
         let (stream, unit, known): (String?, String?, [String]) =
@@ -39,7 +39,7 @@ struct AndroidSensor {
         self.known = known
     }
 
-    /// What to call so many values.
+    /// The names of `count` values.
     func fields(_ count: Int) -> [String] {
         if count <= known.count { return Array(known.prefix(count)) }
         return switch count {

@@ -1,16 +1,16 @@
 import Messages
 
 extension UnnumberedSamples {
-    /// Milliseconds since 1970 are taken for a date from here on, in September 2001.
+    /// From this number on, in September 2001, a number is taken for a date in milliseconds since 1970.
     private static let firstMillisecond: Int64 = 1_000_000_000_000
     private static let lastMillisecond = Nanoseconds.limit / 1_000_000
     private static let axes = ["x", "y", "z"]
 
-    /// Reads what HyperIMU sends as JSON: `{"os":"hyperimu","Timestamp":1518819953744,"Accelerometer":[0.09,0.14,9.8],…}`: three values
-    /// of each sensor that its user chose, by the names that the phone has for them.
+    /// Reads HyperIMU's JSON: `{"os":"hyperimu","Timestamp":1518819953744,"Accelerometer":[0.09,0.14,9.8],…}`: three values for
+    /// each sensor that its user chose, under the phone's names for them.
     ///
-    /// ianovir.com/works/mobile/hyperimu/hyperimu-help (its page says that JSON is for TCP; datagrams of it are taken too).
-    /// - Throws: `invalidInput` saying which part is wrong.
+    /// ianovir.com/works/mobile/hyperimu/hyperimu-help (the page says that JSON is for TCP; JSON in datagrams is accepted too).
+    /// - Throws: `invalidInput`, naming the part that is wrong.
     static func hyperIMU(
         _ parts: JSONParts, from device: String, at arrival: Int64
     ) throws(PublisherError) -> UnnumberedSamples {
@@ -25,7 +25,7 @@ extension UnnumberedSamples {
             var values: [Double] = []
             var areNumbers = true
             try parts.forEachElement(of: value, name) { (value) throws(PublisherError) in
-                // NMEA's are texts.
+                // The values of NMEA are texts.
                 if let number = try? parts.number(value, "") { values.append(number) } else { areNumbers = false }
             }
             if areNumbers, !values.isEmpty, values.count <= FieldChoice.maximumCount { readings.append((name, values)) }
@@ -36,10 +36,10 @@ extension UnnumberedSamples {
         return try hyperIMU(readings, from: device, date: date, at: arrival)
     }
 
-    /// Reads a line that HyperIMU sends as CSV: `1518819953744,0.123,0.586,0.2637,0.259,-0.5963,9.815`: three values of each
-    /// sensor, in the order of the app's list, perhaps with the time and the phone's address before them, and NMEA's texts behind.
+    /// Reads a line of HyperIMU's CSV: `1518819953744,0.123,0.586,0.2637,0.259,-0.5963,9.815`: three values for each sensor, in
+    /// the order of the app's list, optionally preceded by the time and the phone's address, and followed by NMEA texts.
     ///
-    /// ianovir/HIMUServer, README.md and HIMUServer.py. Nothing in a line says which sensors these are.
+    /// ianovir/HIMUServer, README.md and HIMUServer.py. A line does not name its sensors.
     /// - Throws: `invalidInput` if it is not such a line.
     static func hyperIMU(
         csv line: UnsafeRawBufferPointer, from device: String, at arrival: Int64

@@ -1,12 +1,12 @@
 import Messages
 
-/// The parts of a JSON text, read where they stand. Errors name what was expected.
+/// The parts of a JSON text, read in place. Errors name the expected type.
 struct JSONParts {
     private let bytes: UnsafeRawBufferPointer
-    /// Where the whole value stands.
+    /// The range of the whole value.
     let whole: Range<Int>
 
-    /// Checks a text: one value, and at most 32 arrays and objects in one another.
+    /// Checks that a text is one value, with arrays and objects nested at most 32 deep.
     init(_ bytes: UnsafeRawBufferPointer) throws(PublisherError) {
         self.bytes = bytes
         do throws(MessageError) {
@@ -77,7 +77,7 @@ struct JSONParts {
         return number
     }
 
-    /// A whole number that JavaScript can count to.
+    /// A whole number up to JavaScript's largest exact one.
     func count(_ value: Range<Int>, _ what: String) throws(PublisherError) -> Int {
         guard let count = Int(String(decoding: self[value], as: UTF8.self)), (0...Self.largestCount).contains(count)
         else { throw wrong(what, "a whole number of 0 or more") }
@@ -92,7 +92,7 @@ struct JSONParts {
         return time
     }
 
-    /// A time as a whole number, of whatever unit.
+    /// A time as a whole number, in any unit.
     func wholeTime(_ value: Range<Int>, _ what: String) throws(PublisherError) -> Int64 {
         guard let time = Int64(String(decoding: self[value], as: UTF8.self)), (0...Nanoseconds.limit).contains(time)
         else { throw wrong(what, "a whole number of 0 or more") }

@@ -1,26 +1,26 @@
 package import Messages
 
-/// Samples that a client numbers itself: `{"device": "m5", "stream": "accelerometer", "first": 0, "samples": [[t, x, y, z], …]}`.
+/// Samples numbered by their client: `{"device": "m5", "stream": "accelerometer", "first": 0, "samples": [[t, x, y, z], …]}`.
 package struct NumberedSamples: Hashable, Sendable {
-    /// Samples in one message.
+    /// The most samples in one message.
     private static let maximumCount = 100_000
-    /// Bytes of what a client says of a stream.
+    /// The longest description of a stream, in bytes.
     private static let longestDescription = 500
 
     package var name: StreamName
-    /// What the client calls this run of its numbers; nil if it does not say.
+    /// The client's name for this run of its numbers; nil if it gives none.
     package var epoch: String?
     /// The number of the first sample.
     package var first: Int
-    /// The oldest sample that the client can still send; nil if it does not say.
+    /// The oldest sample that the client can still send; nil if it gives none.
     package var oldest: Int?
-    /// What the client's clock said when it sent this, in nanoseconds; nil if it does not say.
+    /// The time of the client's clock when it sent the message, in nanoseconds; nil if it gives none.
     package var sentAt: Int64?
     package var unit: String?
     package var rate: Double?
-    /// What the client says of the stream, such as the signs of its axes; nil if it says nothing.
+    /// The client's description of the stream, such as the signs of its axes; nil if it gives none.
     package var description: String?
-    /// Whether the client says that it has no samples after these.
+    /// Whether the client announces that no samples follow these.
     package var isLast: Bool
     package var rows: PushedRows
 
@@ -45,7 +45,7 @@ package struct NumberedSamples: Hashable, Sendable {
     package var end: Int { first + rows.count }
 
     /// Reads a message.
-    /// - Throws: `invalidInput` or `invalidParameter` saying which part is wrong.
+    /// - Throws: `invalidInput` or `invalidParameter`, naming the part that is wrong.
     package init(_ body: [UInt8]) throws(PublisherError) {
         self = try body.withUnsafeBufferPointer { (bytes) throws(PublisherError) in
             try Self.read(JSONParts(UnsafeRawBufferPointer(bytes)))

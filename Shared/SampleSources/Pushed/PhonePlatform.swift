@@ -1,4 +1,4 @@
-/// What Sensor Logger's readings mean on a phone: its messages don't say it.
+/// The platform of a phone, which determines the units and signs of Sensor Logger's readings: its messages do not state it.
 ///
 /// tszheichoi/awesome-sensor-logger, UNITS.md and CROSSPLATFORM.md.
 package enum PhonePlatform: String, CaseIterable, Hashable, Sendable {
@@ -7,7 +7,7 @@ package enum PhonePlatform: String, CaseIterable, Hashable, Sendable {
     /// The app's setting "Standardise Units & Frames" is on.
     case standardised
 
-    /// What to call a sensor's stream: as a session that was imported from the app's export has it.
+    /// The name of a sensor's stream: the same as in a session imported from the app's export.
     static func stream(_ sensor: String) -> String {
         switch sensor {
         case "accelerometer": "userAcceleration"
@@ -20,7 +20,7 @@ package enum PhonePlatform: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// `wrist motion` is `wristMotion`. What can't be part of a stream's name is left out.
+    /// `wrist motion` becomes `wristMotion`. Characters that a stream's name cannot have are left out.
     static func camelCase(_ text: String) -> String {
         let words = text.split { !$0.isASCII || !$0.isLetter && !$0.isNumber }
         guard let first = words.first else { return "sensor" }
@@ -29,7 +29,7 @@ package enum PhonePlatform: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The unit of all of a sensor's fields, if they have one and it is known.
+    /// The common unit of a sensor's fields, if it is known.
     static func unit(_ sensor: String, on platform: PhonePlatform?) -> String? {
         switch sensor {
         case "accelerometer", "gravity", "totalacceleration": "m/s2"
@@ -56,12 +56,11 @@ package enum PhonePlatform: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// Makes streams of Sensor Logger's readings, in one session of the app.
+/// Makes streams from Sensor Logger's readings, in one session of the app.
 ///
-/// `accelerometer` is without gravity. On Android `totalacceleration` is with it; on iOS it is the sum of `accelerometer` and
-/// `gravity`, which have the same times. That sum becomes the stream `accelerometer`, because steps are counted in it.
+/// `accelerometer` excludes gravity. On Android `totalacceleration` includes it; on iOS the total is the sum of `accelerometer`
+/// and `gravity`, which have the same times. That sum becomes the stream `accelerometer`, because steps are counted in it.
 package struct SensorLoggerStreams: Sendable {
-    /// Samples of one stream.
     package struct Part: Sendable {
         package let stream: String
         package let unit: String?
@@ -69,9 +68,9 @@ package struct SensorLoggerStreams: Sendable {
         package let rows: PushedRows
     }
 
-    /// Accelerations, or readings of gravity, that wait for the other with the same time.
+    /// The most accelerations, or readings of gravity, that wait for their counterpart with the same time.
     private static let maximumWaiting = 2_000
-    /// The same of each, of a phone that is silent: the last message may have had one and not the other.
+    /// The same for a silent phone: its last message may have had one without the other.
     private static let maximumOfSilent = 100
     private static let axes = ["x", "y", "z"]
 
@@ -85,7 +84,7 @@ package struct SensorLoggerStreams: Sendable {
         self.platform = platform
     }
 
-    /// The samples that a message brings, stream by stream.
+    /// The samples of a message, stream by stream.
     package mutating func parts(of message: SensorLoggerMessage) -> [Part] {
         hasTotal = hasTotal || message.readings.contains { $0.sensor == "totalacceleration" }
         var parts = message.readings.map { readings in
@@ -116,7 +115,7 @@ package struct SensorLoggerStreams: Sendable {
         return parts
     }
 
-    /// Keeps little of what waits, because the phone is silent and may stay so.
+    /// Keeps only a few waiting readings, because the phone is silent and may stay so.
     package mutating func shrink() {
         Self.shrink(&accelerations)
         Self.shrink(&gravities)

@@ -1,30 +1,31 @@
 import Messages
 
 extension UnnumberedSamples {
-    /// The member that has the experiment's clock: `<send id="clock" type="time"/>`.
+    /// The member with the experiment's clock: `<send id="clock" type="time"/>`.
     package static let phyphoxClock = "clock"
-    /// The member that has the phone's own identifier: `<send id="device" type="meta">uniqueID</send>`.
+    /// The member with the phone's own identifier: `<send id="device" type="meta">uniqueID</send>`.
     package static let phyphoxDevice = "device"
     /// The stream of arrays whose names have no `_`.
     private static let unnamed = "samples"
     private static let timeFields: Set = ["t", "time"]
 
-    /// When an experiment's time began to count: since 1970, less what it had counted before. In nanoseconds.
+    /// The experiment's time at a start, and nanoseconds to add to its times to get dates.
     private struct Start {
         let experimentTime: Int64
         let offset: Int64
     }
 
-    /// Reads what a network experiment of phyphox sends: `{"accelerometer_t":[…],"accelerometer_x":[…],"clock":{"now":…,"events":[…]}}`.
+    /// Reads a message of a phyphox network experiment:
+    /// `{"accelerometer_t":[…],"accelerometer_x":[…],"clock":{"now":…,"events":[…]}}`.
     ///
-    /// An array `STREAM_FIELD` is a field of a stream, and `STREAM_t` or `STREAM_time` has the times of its samples, in seconds of the
-    /// experiment; arrays without `_` are fields of the stream `samples`. Arrays of one stream begin with the same sample; one that
-    /// is longer waits for the others. NaN is null: a sample with one is left out.
+    /// An array `STREAM_FIELD` is a field of a stream, and `STREAM_t` or `STREAM_time` has the times of its samples, in seconds
+    /// of the experiment; arrays without `_` are fields of the stream `samples`. Arrays of one stream begin with the same sample;
+    /// the extra values of a longer one are ignored. NaN is sent as null: a sample with null is left out.
     ///
-    /// phyphox/phyphox-android, NetworkService.java: `clock.events` says which date each start of the experiment had, so that
-    /// times become dates.
-    /// - Parameter device: what the address calls the phone; nil to take the identifier that the phone sends.
-    /// - Throws: `invalidInput` or `invalidParameter` saying which part is wrong.
+    /// phyphox/phyphox-android, NetworkService.java: `clock.events` has the date of each start of the experiment, to convert
+    /// times to dates.
+    /// - Parameter device: the phone's name in the address; nil to use the identifier that the phone sends.
+    /// - Throws: `invalidInput` or `invalidParameter`, naming the part that is wrong.
     package init(phyphox body: [UInt8], device: String?) throws(PublisherError) {
         self = try body.withUnsafeBufferPointer { (bytes) throws(PublisherError) in
             try Self.phyphox(JSONParts(UnsafeRawBufferPointer(bytes)), device: device)
@@ -112,7 +113,7 @@ extension UnnumberedSamples {
         return numbers
     }
 
-    /// Each start of the experiment, sorted by the experiment's time. After a pause it continues to count where it was.
+    /// The starts of the experiment, sorted by its time, which stands still during a pause.
     private static func starts(_ parts: JSONParts, _ clock: Range<Int>) throws(PublisherError) -> [Start]? {
         var starts: [Start] = []
         try parts.forEachMember(of: clock, phyphoxClock) { (name, value) throws(PublisherError) in

@@ -1,6 +1,6 @@
 import Messages
 
-/// What a message is that came without a path that says it: in a datagram, or from a broker.
+/// The format of a message that has no path to state it: in a datagram, or from a broker.
 package enum PushedFormat: Hashable, Sendable {
     case numbered
     case sensorLogger
@@ -8,8 +8,8 @@ package enum PushedFormat: Hashable, Sendable {
     case hyperIMU
     case phyphox
 
-    /// Looks which members an object has.
-    /// - Throws: `invalidInput` if it is not JSON, or none of these.
+    /// Determines the format by an object's members.
+    /// - Throws: `invalidInput` if it is not JSON, or of no known format.
     package init(_ body: [UInt8]) throws(PublisherError) {
         self = try body.withUnsafeBufferPointer { (bytes) throws(PublisherError) in
             try Self.find(JSONParts(UnsafeRawBufferPointer(bytes)))
@@ -31,7 +31,7 @@ package enum PushedFormat: Hashable, Sendable {
         guard let found else {
             throw PublisherError(
                 .invalidInput,
-                "the message is of no known kind: it needs device, stream, first and samples, or what Sensor Logger, SensaGram "
+                "the message's kind is unknown: it needs device, stream, first and samples, or what Sensor Logger, SensaGram "
                     + "or HyperIMU send")
         }
         return found
@@ -39,23 +39,23 @@ package enum PushedFormat: Hashable, Sendable {
 }
 
 extension UnnumberedSamples {
-    /// Reads what SensaGram sends.
-    /// - Throws: `invalidInput` or `invalidParameter` saying which part is wrong.
+    /// Reads a message of SensaGram.
+    /// - Throws: `invalidInput` or `invalidParameter`, naming the part that is wrong.
     package init(sensaGram body: [UInt8], from device: String, at arrival: Int64) throws(PublisherError) {
         self = try body.withUnsafeBufferPointer { (bytes) throws(PublisherError) in
             try Self.sensaGram(JSONParts(UnsafeRawBufferPointer(bytes)), from: device, at: arrival)
         }
     }
 
-    /// Reads what HyperIMU sends as JSON.
-    /// - Throws: `invalidInput` or `invalidParameter` saying which part is wrong.
+    /// Reads a JSON message of HyperIMU.
+    /// - Throws: `invalidInput` or `invalidParameter`, naming the part that is wrong.
     package init(hyperIMU body: [UInt8], from device: String, at arrival: Int64) throws(PublisherError) {
         self = try body.withUnsafeBufferPointer { (bytes) throws(PublisherError) in
             try Self.hyperIMU(JSONParts(UnsafeRawBufferPointer(bytes)), from: device, at: arrival)
         }
     }
 
-    /// Reads a line that HyperIMU sends as CSV.
+    /// Reads a CSV line of HyperIMU.
     /// - Throws: `invalidInput` if it is not such a line.
     package init(csv line: [UInt8], from device: String, at arrival: Int64) throws(PublisherError) {
         self = try line.withUnsafeBufferPointer { (bytes) throws(PublisherError) in

@@ -2,12 +2,12 @@ package import Messages
 
 /// Samples of one stream as a client sent them, with the times of the client's clock.
 package struct PushedRows: Hashable, Sendable {
-    /// The smallest time between samples that have the time of their arrival, in nanoseconds.
+    /// The smallest distance between samples that have their arrival as time, in nanoseconds.
     private static let spacing: Int64 = 1_000
 
     /// The names of the values, without "uptime".
     package let fields: [String]
-    /// What the values are, in a stream of records; nil if all are numbers.
+    /// The types of the values, in a stream of records; nil if all are numbers.
     package let types: [FieldType]?
     /// The time of each sample in nanoseconds.
     package private(set) var times: [Int64] = []
@@ -16,13 +16,11 @@ package struct PushedRows: Hashable, Sendable {
     /// The samples' values in a stream of records.
     package private(set) var records = RecordValues()
 
-    /// No samples.
     package init(fields: [String], types: [FieldType]? = nil) {
         self.fields = fields
         self.types = types
     }
 
-    /// How many samples there are.
     package var count: Int { times.count }
 
     /// Adds a sample of numbers: one for each field.
@@ -31,19 +29,19 @@ package struct PushedRows: Hashable, Sendable {
         self.values += values
     }
 
-    /// Adds a record: its values as JSON, with commas between them.
+    /// Adds a record: its values as JSON, separated by commas.
     package mutating func append(record: [UInt8], time: Int64) {
         times.append(time)
         records.append(record)
     }
 
-    /// Adds the samples of others, which have the same fields. For samples of numbers.
+    /// Adds samples with the same fields. For samples of numbers.
     package mutating func append(contentsOf others: PushedRows) {
         times += others.times
         values += others.values
     }
 
-    /// The samples after a time, each time once, by their times. For samples of numbers.
+    /// The samples after a time, sorted by time, without duplicates. For samples of numbers.
     /// - Parameter last: nil for all.
     package func sorted(after last: Int64?) -> PushedRows {
         let columns = fields.count
@@ -64,8 +62,8 @@ package struct PushedRows: Hashable, Sendable {
         return sorted
     }
 
-    /// The samples in their order, each after the one before: by a microsecond, if its time does not say so. For samples that have
-    /// the time of their arrival, which may be the same for some that came together, and is none by which they could be sorted.
+    /// The samples in their order, with each time at least a microsecond after the one before. For samples that have their
+    /// arrival as time: several may have the same, so they cannot be sorted by it.
     /// - Parameter last: the time of the sample before; nil if there is none.
     package func spaced(after last: Int64?) -> PushedRows {
         var spaced = self

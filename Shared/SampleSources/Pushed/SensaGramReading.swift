@@ -1,15 +1,15 @@
 import Messages
 
 extension UnnumberedSamples {
-    /// Reads what SensaGram sends in a datagram: one event of one sensor, `{"timestamp":3925657519043709,"values":[0.3,-0.9,10.0],
+    /// Reads a datagram of SensaGram: one event of one sensor, `{"timestamp":3925657519043709,"values":[0.3,-0.9,10.0],
     /// "type":"android.sensor.accelerometer"}`, or a position, `{"type":"android.gps","longitude":…,"latitude":…}`.
     ///
-    /// umer0586/SensaGram, SensorStreamer.kt (2025): `timestamp` is `SensorEvent.timestamp`, nanoseconds of the phone's own clock; no
-    /// number, no device.
+    /// umer0586/SensaGram, SensorStreamer.kt (2025): `timestamp` is `SensorEvent.timestamp`, nanoseconds of the phone's own
+    /// clock. There is no sequence number and no device name.
     /// - Parameters:
-    ///   - device: what to call the phone.
+    ///   - device: the name to give the phone.
     ///   - arrival: on this machine's monotonic clock, in nanoseconds.
-    /// - Throws: `invalidInput` saying which part is wrong.
+    /// - Throws: `invalidInput`, naming the part that is wrong.
     static func sensaGram(
         _ parts: JSONParts, from device: String, at arrival: Int64
     ) throws(PublisherError) -> UnnumberedSamples {

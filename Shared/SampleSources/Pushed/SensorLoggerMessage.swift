@@ -1,16 +1,15 @@
 import Messages
 
-/// A message of Sensor Logger, as it pushes them over HTTP and MQTT.
+/// A message that Sensor Logger pushes over HTTP or MQTT.
 ///
-/// tszheichoi/awesome-sensor-logger, PUSHING.md: `messageId` counts from 0 in a `sessionId`; messages may come in another order.
+/// tszheichoi/awesome-sensor-logger, PUSHING.md: `messageId` counts from 0 in a `sessionId`; messages may arrive out of order.
 package struct SensorLoggerMessage: Hashable, Sendable {
     /// Samples of one sensor that have the same fields, in their order in the message.
     package struct Readings: Hashable, Sendable {
-        /// As the app calls it: `accelerometer`, `wrist motion`.
+        /// The app's name for it: `accelerometer`, `wrist motion`.
         package let sensor: String
         package var rows: PushedRows
 
-        /// What to call its stream.
         package var stream: String { PhonePlatform.stream(sensor) }
 
         package init(sensor: String, rows: PushedRows) {
@@ -19,7 +18,7 @@ package struct SensorLoggerMessage: Hashable, Sendable {
         }
     }
 
-    /// Different sensors in one message: the app has about thirty.
+    /// The most different sensors in one message: the app has about thirty.
     private static let maximumSensors = 64
 
     package var number: Int
@@ -35,7 +34,7 @@ package struct SensorLoggerMessage: Hashable, Sendable {
     }
 
     /// Reads a message.
-    /// - Throws: `invalidInput` or `invalidParameter` saying which part is wrong.
+    /// - Throws: `invalidInput` or `invalidParameter`, naming the part that is wrong.
     package init(_ body: [UInt8]) throws(PublisherError) {
         self = try body.withUnsafeBufferPointer { (bytes) throws(PublisherError) in
             try Self.read(JSONParts(UnsafeRawBufferPointer(bytes)))
@@ -63,7 +62,7 @@ package struct SensorLoggerMessage: Hashable, Sendable {
         }
         _ = try StreamName(pushed: device, "any")
         var message = SensorLoggerMessage(number: number, session: session, device: device, readings: [])
-        // Where each sensor's latest readings are.
+        // The index of each sensor's latest readings.
         var places: [String: Int] = [:]
         var index = 0
         try parts.forEachElement(of: payload, "payload") { (entry) throws(PublisherError) in
@@ -100,7 +99,7 @@ package struct SensorLoggerMessage: Hashable, Sendable {
             throw PublisherError(.invalidInput, "\(place) has \"\(one.name.prefix(40))\" twice")
         }
         if let known = places[sensor], readings[known].rows.append(members, time: time, of: parts) { return }
-        // Another sensor, or other fields than before.
+        // Another sensor, or changed fields.
         var rows = PushedRows(members, of: parts)
         guard rows.append(members, time: time, of: parts) else { return }
         guard places[sensor] != nil || places.count < Self.maximumSensors else {
@@ -113,7 +112,7 @@ package struct SensorLoggerMessage: Hashable, Sendable {
 }
 
 extension PushedRows {
-    /// No samples, with the fields that a first one has.
+    /// No samples, with the fields of a first one.
     fileprivate init(_ members: [(name: String, value: Range<Int>)], of parts: JSONParts) {
         let areNumbers = members.allSatisfy { (try? parts.number($0.value, "")) != nil }
         self.init(
@@ -130,7 +129,7 @@ extension PushedRows {
         }
     }
 
-    /// Adds a sample, unless it has other fields, or a value that its field can't have.
+    /// Adds a sample and returns true, unless its fields differ or a value is not of its field's type.
     fileprivate mutating func append(
         _ members: [(name: String, value: Range<Int>)], time: Int64, of parts: JSONParts
     ) -> Bool {

@@ -2,7 +2,7 @@ package import Messages
 
 extension StreamName {
     /// The name of a stream that a client pushes.
-    /// - Throws: `invalidParameter` for what can't be part of topics and file names.
+    /// - Throws: `invalidParameter` for a name that cannot be part of topics and file names.
     package init(pushed device: String, _ stream: String) throws(PublisherError) {
         try StreamConfiguration.validate(name: device, of: "device")
         try StreamConfiguration.validate(name: stream, of: "stream")

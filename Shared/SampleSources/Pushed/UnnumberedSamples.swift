@@ -1,18 +1,17 @@
 import Messages
 
-/// Samples of a device that nobody numbered, as SensaGram, HyperIMU and phyphox send them: only their times tell which are missing,
-/// and which came before.
+/// Samples without numbers, as SensaGram, HyperIMU and phyphox send them: only their times show losses and duplicates.
 package struct UnnumberedSamples: Hashable, Sendable {
-    /// What times count from.
+    /// The origin of the times.
     package enum Clock: Hashable, Sendable {
-        /// 1970, as the device's clock has it.
+        /// 1970, by the device's clock.
         case date
-        /// Some moment of the device's own, such as its start.
+        /// An arbitrary moment, such as the device's start.
         case device
-        /// That of this machine's monotonic clock: the device sends no times, so that of arrival is taken.
+        /// That of this machine's monotonic clock: the device sends no times, so a sample has the time of its arrival.
         case arrival
 
-        /// What these times tell of losses, in a stream's description.
+        /// What these times show of losses, for a stream's description.
         package var losses: String {
             self == .arrival
                 ? "not numbered, without times: nothing tells what is lost"
@@ -20,7 +19,6 @@ package struct UnnumberedSamples: Hashable, Sendable {
         }
     }
 
-    /// Samples of one stream.
     package struct Part: Hashable, Sendable {
         package let stream: String
         package let unit: String?
@@ -40,19 +38,19 @@ package struct UnnumberedSamples: Hashable, Sendable {
     package let device: String
     package private(set) var parts: [Part]
 
-    /// - Throws: `invalidParameter` for names that can't be part of topics and file names.
+    /// - Throws: `invalidParameter` for names that cannot be part of topics and file names.
     package init(device: String, parts: [Part]) throws(PublisherError) {
         for part in parts { _ = try StreamName(pushed: device, part.stream) }
         self.device = device
         self.parts = parts
     }
 
-    /// The latest time on a clock, in nanoseconds, of whichever stream.
+    /// The latest time on a clock, in nanoseconds, over all streams; 0 if there is none.
     package func newest(on clock: Clock) -> Int64 {
         parts.filter { $0.clock == clock }.compactMap { $0.rows.times.max() }.max() ?? 0
     }
 
-    /// Adds what the same device sent next.
+    /// Adds the next samples of the same device.
     package mutating func add(_ other: UnnumberedSamples) {
         for part in other.parts {
             let known = parts.firstIndex {

@@ -11,7 +11,7 @@ package struct Axes: OptionSet, Hashable, Sendable {
     package static let z = Axes(rawValue: 4)
     package static let all: Axes = [.x, .y, .z]
 
-    /// The letters of the axes, as they are written in a specification: "xz".
+    /// Reads the letters of the axes in a specification: "xz".
     package init?(letters: String) {
         self = []
         for letter in letters {
@@ -25,12 +25,11 @@ package struct Axes: OptionSet, Hashable, Sendable {
         if isEmpty { return nil }
     }
 
-    /// The axes as letters.
     package var letters: String {
         (contains(.x) ? "x" : "") + (contains(.y) ? "y" : "") + (contains(.z) ? "z" : "")
     }
 
-    /// One value on each of these axes.
+    /// `value` on each of these axes, and 0 on the others.
     func filled(with value: Double) -> SIMD3<Double> {
         SIMD3(contains(.x) ? value : 0, contains(.y) ? value : 0, contains(.z) ? value : 0)
     }

@@ -4,14 +4,13 @@
     import Darwin
 #endif
 
-/// Random numbers that are a function of (seed, sample's index, axis): the same in every process, in any order, so that
-/// a listener can compute each one again.
+/// Random numbers that are a function of (seed, sample's index, axis): the same in every process and any order, so that a
+/// subscriber can compute each one.
 ///
-/// The bits come from SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014): channel c of
-/// seed s is the generator whose state starts at mix(s + c · 0xD1B54A32D192ED03), and draw n is its n-th output, which needs
-/// no draws before it. A sample's normal number takes draws 2i and 2i + 1 by Box and Muller's method.
+/// The bits come from SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014): channel c of seed s
+/// is the generator whose state starts at mix(s + c · 0xD1B54A32D192ED03), and draw n is its n-th output, which needs no draws
+/// before it. A sample's normal number takes draws 2i and 2i + 1 by Box and Muller's method.
 package struct Noise: Hashable, Sendable {
-    /// How the numbers are spread.
     package enum Distribution: String, CaseIterable, Hashable, Sendable {
         /// Normal; the amplitude is the standard deviation.
         case gaussian

@@ -1,11 +1,11 @@
-/// Where the device is worn: how much of each movement reaches it, how it swings and how it is held.
+/// The place where the device is worn: how much of each movement reaches it, how it swings and how it is held.
 ///
 /// The axes of the device are x to the walker's right, y up along the limb or trunk and z forward, before it is pitched.
 /// The figures are typical of recordings at these places, not fitted to any one of them.
 package enum Placement: String, CaseIterable, Hashable, Sendable {
     case waist, pocket, hand, wrist
 
-    /// The share of the trunk's vertical, forward and sideways movement that arrives.
+    /// The share of the trunk's vertical, forward and sideways movement that reaches the device.
     var gain: (vertical: Double, forward: Double, lateral: Double) {
         switch self {
         case .waist: (1, 1, 1)

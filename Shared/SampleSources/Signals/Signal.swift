@@ -2,8 +2,8 @@ package import Messages
 
 /// A function of time on three axes, to be sampled by `SignalSource`.
 ///
-/// Without state: the value depends on the time and, for noise, on the sample's index. Whoever has the specification can
-/// compute each sample again, to the last bit on the same C library.
+/// Without state: the value depends on the time and, for noise, on the sample's index. Anyone with the specification can compute
+/// each sample, to the last bit on the same C library.
 package enum Signal: Hashable, Sendable {
     case constant(Double, Axes)
     case sine(Sine, Axes)
@@ -11,11 +11,11 @@ package enum Signal: Hashable, Sendable {
     case walk(WalkSignal)
     case sum([Signal])
 
-    /// The values on x, y, z; for a walk what the accelerometer reads.
+    /// The values on x, y, z; for a walk, the accelerometer's reading.
     ///
     /// - Parameters:
-    ///   - time: Seconds since the stream's start.
-    ///   - index: The index of the sample, counted from the stream's start.
+    ///   - time: seconds since the stream's start.
+    ///   - index: the index of the sample, counted from the stream's start.
     package func value(at time: Double, index: Int64) -> SIMD3<Double> {
         switch self {
         case .constant(let value, let axes): return axes.filled(with: value)
@@ -27,7 +27,7 @@ package enum Signal: Hashable, Sendable {
         }
     }
 
-    /// The signal as device motion: a walk has all of it, anything else is user acceleration.
+    /// The signal as device motion: a walk has all components, any other signal is user acceleration.
     package func motion(at time: Double, index: Int64) -> DeviceMotion {
         switch self {
         case .walk(let walk): return walk.motion(at: time, index: index)
@@ -46,7 +46,7 @@ package enum Signal: Hashable, Sendable {
         }
     }
 
-    /// The signal with its walks in `unit`; the figures of other terms are as they were given.
+    /// The signal with its walks in `unit`; the values of other terms are unchanged.
     package func converted(to unit: AccelerationUnit) throws(PublisherError) -> Self {
         switch self {
         case .walk(let walk): return .walk(try walk.converted(to: unit))

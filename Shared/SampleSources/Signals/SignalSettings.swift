@@ -1,4 +1,4 @@
-/// The key=value settings of one term of a `SignalSpecification`, taken one by one; what is left at the end is unknown.
+/// The key=value settings of one term of a `SignalSpecification`, taken one by one; any left at the end are unknown.
 struct SignalSettings {
     private var values: [String: String] = [:]
     private var known: [String] = []

@@ -2,10 +2,9 @@ import Messages
 
 /// Samples a signal at a fixed rate, without end.
 ///
-/// Sample i is taken at i / rate, rounded to a nanosecond, and has the signal's value at just that time: who receives it can
-/// compute `signal.value(at: timestamp, index: i)` and must find the same.
+/// Sample i is taken at i / rate, rounded to a nanosecond, and has the signal's value at exactly that time: a receiver that
+/// computes `signal.value(at: timestamp, index: i)` gets the same.
 package struct SignalSource: SampleSource {
-    /// What a row holds.
     package enum Shape: Hashable, Sendable {
         /// x, y, z.
         case axes

@@ -1,7 +1,7 @@
-/// Signals as people type them: `sine:amplitude=2,angularFrequency=1,phase=0.2,offset=0.5+noise:seed=7,amplitude=0.02`.
+/// The text form of signals: `sine:amplitude=2,angularFrequency=1,phase=0.2,offset=0.5+noise:seed=7,amplitude=0.02`.
 ///
-/// Terms joined by "+" are added. A term is a kind, and after a colon its settings as key=value with commas between; what
-/// is not said has its default.
+/// Terms joined by "+" are added. A term is a kind, optionally followed by a colon and its settings as key=value, separated by
+/// commas. A key that is not given has its default.
 ///
 /// | kind | keys (default) |
 /// | --- | --- |
@@ -16,7 +16,7 @@ package enum SignalSpecification {
 
     /// Reads a specification.
     ///
-    /// - Throws: `invalidParameter` naming the term and listing what is known.
+    /// - Throws: `invalidParameter`, naming the term and listing the known kinds or keys.
     package static func signal(_ text: String) throws(PublisherError) -> Signal {
         var signals: [Signal] = []
         for term in terms(of: text) {
@@ -29,7 +29,7 @@ package enum SignalSpecification {
         return signals.count == 1 ? signals[0] : .sum(signals)
     }
 
-    /// The specification of a signal with every setting spelt out; `signal(_:)` reads it back to an equal signal.
+    /// The specification of a signal with all settings; `signal(_:)` reads it back to an equal signal.
     package static func text(of signal: Signal) -> String {
         switch signal {
         case .constant(let value, let axes): "constant:value=\(value)" + text(of: axes)
@@ -49,7 +49,7 @@ package enum SignalSpecification {
         axes == .all ? "" : ",axes=\(axes.letters)"
     }
 
-    /// Splits at each "+" before a letter: the one in 1e+3 is a number's. Spaces mean nothing.
+    /// Splits at each "+" before a letter: the one in 1e+3 belongs to a number. Spaces are ignored.
     private static func terms(of text: String) -> [String] {
         let text = text.filter { !$0.isWhitespace }
         var terms = [""]

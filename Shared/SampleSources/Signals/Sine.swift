@@ -7,9 +7,9 @@
 /// A sine wave of time: amplitude · sin(t · angularFrequency + phase) + offset.
 package struct Sine: Hashable, Sendable {
     package var amplitude = 1.0
-    /// Radians per second: 2π times the waves per second.
+    /// In rad/s: 2π times the frequency in Hz.
     package var angularFrequency = 1.0
-    /// Radians.
+    /// In radians.
     package var phase = 0.0
     package var offset = 0.0
 

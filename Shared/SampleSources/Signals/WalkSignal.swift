@@ -6,30 +6,28 @@ package import Messages
     import Darwin
 #endif
 
-/// A person walking, as an accelerometer and a gyroscope at one place of the body feel it, with steps whose times are known.
+/// A person walking, as sensed by an accelerometer and a gyroscope at one place of the body, with steps at known times.
 ///
-/// For testing what counts steps: the truth is a law, not a label. A bout begins at 0, `bout` + `pause`, 2 · (`bout` + `pause`) …
-/// seconds; without a pause there is one bout without end. With T = 1 / `cadence`, step k (0, 1, 2 …) of a bout is at
-/// T · (k + 1), the odd ones (the other foot) T · `asymmetry` later, up to T before the bout ends.
+/// For testing step counters: the truth is computed, not labelled. A bout begins at 0, `bout` + `pause`, 2 · (`bout` + `pause`) …
+/// seconds; without a pause there is one endless bout. With T = 1 / `cadence`, step k (0, 1, 2 …) of a bout is at T · (k + 1),
+/// the odd ones (the other foot) T · `asymmetry` later, up to T before the bout ends.
 ///
 /// Each step is a pulse of three harmonics of the step frequency in the vertical and forward directions, and of the stride
-/// frequency (half of it) sideways and in the limb's swing, under a window two steps wide; the windows of neighbours
-/// add up to one, so that a steady walk is a plain sum of harmonics, and bouts begin and end smoothly. The swing turns the
-/// device, and with it the direction of gravity, and adds the limb's tangential and centripetal acceleration.
+/// frequency (half of it) sideways and in the limb's swing, under a window two steps wide. The windows of neighbours add up to
+/// one, so that a steady walk is a plain sum of harmonics, and bouts begin and end smoothly. The swing turns the device, and with
+/// it the direction of gravity, and adds the limb's tangential and centripetal acceleration.
 package struct WalkSignal: Hashable, Sendable {
     /// Steps a second, both feet.
     package let cadence: Double
     /// How much one foot differs from the other in time (share of a step) and in force, −0.3 … 0.3.
     package let asymmetry: Double
-    /// Where the device is.
     package let placement: Placement
     /// Seconds of walking between pauses; used only if there is a pause.
     package let bout: Double
     /// Seconds of standing between bouts; 0 = none.
     package let pause: Double
-    /// The sensor's noise: the standard deviation in g, and of the rotation rate in rad/s.
+    /// The sensor's noise: the standard deviation of accelerations in g, and of the rotation rate in rad/s.
     package let noise: Double
-    /// The seed of the noise.
     package let seed: UInt64
     /// The unit of accelerations.
     package let unit: AccelerationUnit
@@ -37,7 +35,8 @@ package struct WalkSignal: Hashable, Sendable {
     private let stepsInBout: Int?
     private let sensorNoise: Noise
 
-    /// - Throws: `invalidParameter` unless cadence is 0.2 … 5, |asymmetry| ≤ 0.3, times and noise are not negative and a bout has room for a step.
+    /// - Throws: `invalidParameter` unless the cadence is 0.2 … 5, |asymmetry| ≤ 0.3, the pause 0 … 1e6 s, the noise 0 … 100, and
+    ///   the bout at least 3 steps and at most 1e6 s.
     package init(
         cadence: Double = 1.8, asymmetry: Double = 0.04, placement: Placement = .waist, bout: Double = 20,
         pause: Double = 0, noise: Double = 0.01, seed: UInt64 = 1, unit: AccelerationUnit = .g
@@ -67,7 +66,6 @@ package struct WalkSignal: Hashable, Sendable {
         sensorNoise = Noise(seed: seed, amplitude: noise)
     }
 
-    /// The same walk in another unit.
     package func converted(to unit: AccelerationUnit) throws(PublisherError) -> Self {
         try Self(
             cadence: cadence, asymmetry: asymmetry, placement: placement, bout: bout, pause: pause, noise: noise,
@@ -93,7 +91,7 @@ package struct WalkSignal: Hashable, Sendable {
         return bouts * stepsInBout + min(count, stepsInBout)
     }
 
-    /// What the sensors read at `time` seconds; `index` picks the sensor's noise.
+    /// The sensors' readings at `time` seconds; `index` selects the sensor's noise.
     package func motion(at time: Double, index: Int64) -> DeviceMotion {
         let body = bodyMotion(at: boutAndTime(at: max(0, time)).time)
         let gain = placement.gain
@@ -118,7 +116,7 @@ package struct WalkSignal: Hashable, Sendable {
             userAcceleration: user * unit.perG, gravity: SIMD3(0, cosine, -sine) * unit.perG, rotationRate: rotation)
     }
 
-    /// What the trunk does, in g, and the limb's swing as a share of its amplitude, with its derivatives by seconds.
+    /// The trunk's accelerations in g, and the limb's swing as a share of its amplitude, with its derivatives by seconds.
     private struct BodyMotion {
         var vertical = 0.0
         var forward = 0.0
@@ -131,7 +129,7 @@ package struct WalkSignal: Hashable, Sendable {
         let nearest = Int((time * cadence).rounded(.down)) - 1
         for step in max(0, nearest - 1)...max(0, nearest + 2) {
             if let stepsInBout, step >= stepsInBout { break }
-            // The distance from the step in steps: −1 … 1 is where it is felt.
+            // The distance from the step, in steps: a step is felt within −1 … 1.
             let distance = (time - self.time(ofStep: step)) * cadence
             guard abs(distance) < 1 else { continue }
             let isOdd = step % 2 == 1
@@ -161,7 +159,7 @@ package struct WalkSignal: Hashable, Sendable {
         return body
     }
 
-    /// The time in its bout of the bout's step `step`.
+    /// The time of the bout's step `step`, since the bout's start.
     private func time(ofStep step: Int) -> Double {
         (Double(step + 1) + (step % 2 == 1 ? asymmetry : 0)) / cadence
     }

@@ -1,8 +1,8 @@
 package import Messages
 
-/// Which of the fields that its input has a stream publishes.
+/// Selects the fields of an input that a stream publishes.
 package struct FieldChoice: Hashable, Sendable {
-    /// A field that was asked for.
+    /// A requested field.
     package struct Field: Hashable, Sendable {
         /// Its name in the input; `gravity.x` is a member of an object.
         package var name: String
@@ -14,12 +14,12 @@ package struct FieldChoice: Hashable, Sendable {
         }
     }
 
-    /// The most fields that a stream of records may have.
+    /// The most fields of a stream of records.
     package static let maximumCount = 1_000
 
-    /// The fields that were asked for; nil for those of the first line.
+    /// The requested fields; nil for those of the first line.
     package var fields: [Field]?
-    /// Whether it takes numbers alone, whatever the first line has: they are packed, or converted.
+    /// Whether it takes numbers only, regardless of the first line: they are packed, or converted.
     package var isNumeric = false
     /// Whether it has the fields of `DeviceMotion`.
     package var isMotion = false
@@ -30,12 +30,12 @@ package struct FieldChoice: Hashable, Sendable {
         self.isMotion = isMotion
     }
 
-    /// Whether records were asked for.
+    /// Whether records were requested.
     var asksForRecords: Bool { fields?.contains { $0.type != .number } ?? false }
 
-    /// Reads `label:text,lat,lon`: names with their types, which are numbers if nothing is said.
+    /// Reads `label:text,lat,lon`: names with their types, which are numbers by default.
     ///
-    /// - Throws: `invalidParameter` for an unknown type, for a name that is empty, reserved or there twice, and for too many.
+    /// - Throws: `invalidParameter` for an unknown type, for a name that is empty, reserved or repeated, and for too many names.
     package static func fields(_ text: String) throws(PublisherError) -> [Field] {
         var fields: [Field] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -52,7 +52,7 @@ package struct FieldChoice: Hashable, Sendable {
             else {
                 throw PublisherError(
                     .invalidParameter,
-                    "fields: \"\(name)\" is empty, reserved or there twice; write names as in lat,lon")
+                    "fields: \"\(name)\" is empty, reserved or repeated; write names as in lat,lon")
             }
             fields.append(Field(name, type))
         }

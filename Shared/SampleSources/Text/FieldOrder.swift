@@ -1,12 +1,12 @@
-/// Which of an input's columns are the time and which are fields, and in which order the fields are published.
+/// Selects an input's time column and fields, and the order in which the fields are published.
 ///
-/// The same for CSV, NDJSON and JSON points, so that a stream looks the same whichever way it came in.
+/// The same for CSV, NDJSON and JSON points, so that a stream looks the same from each of them.
 package enum FieldOrder {
-    /// The names under which a time is looked for, in this order, whatever their case: in seconds, or in nanoseconds since
-    /// 1970 (`Nanoseconds.from(time:)`).
+    /// The names of a time column, in order of preference, in upper or lower case: in seconds, or in nanoseconds since 1970
+    /// (`Nanoseconds.from(time:)`).
     package static let timeNames = ["t", elapsed, "timestamp", "time"]
 
-    /// What Sensor Logger calls the seconds since a recording's start. Its exports have `time` beside it, in nanoseconds.
+    /// Sensor Logger's name for the seconds since a recording's start. Its exports also have `time`, in nanoseconds.
     private static let elapsed = "seconds_elapsed"
 
     /// The field that every stream has already: the publisher's own clock. An input's column of this name is left out.
@@ -20,13 +20,13 @@ package enum FieldOrder {
         return nil
     }
 
-    /// Whether a column of this name is no field: a publisher's clock, or a second time beside `seconds_elapsed`.
+    /// Whether a column of this name is not a field: a publisher's clock, or a second time beside `seconds_elapsed`.
     package static func isReserved(_ name: String, besideTime time: String?) -> Bool {
         let name = name.lowercased()
         return name == reserved || time?.lowercased() == elapsed && timeNames.contains(name)
     }
 
-    /// Puts x, y, z first, in this order; the others keep theirs.
+    /// Puts x, y, z first; the other names keep their order.
     package static func sorted(_ names: [String]) -> [String] {
         let axes = ["x", "y", "z"].filter(names.contains)
         return axes + names.filter { !axes.contains($0) }

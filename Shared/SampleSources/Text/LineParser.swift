@@ -1,28 +1,27 @@
 import FoundationEssentials
 package import Messages
 
-/// Turns lines of CSV or NDJSON into rows of samples: the same for a file that is replayed and for a program on standard input.
+/// Turns lines of CSV or NDJSON into rows of samples: the same for a replayed file and for a program on standard input.
 ///
-/// CSV begins with a header that names the columns, in any order; cells may be quoted. The time is the column t,
-/// seconds_elapsed, timestamp or time (seconds, or nanoseconds since 1970), if there is one. x, y and z and every other column that has a number in the first row are fields; what
-/// else there is (labels) is left out, and named in `leftOut`. NDJSON has one object a line, with the names as keys; the
-/// first object's numbers are the fields, and each later one must have them.
+/// CSV begins with a header that names the columns, in any order; cells may be quoted. The time is the column t, seconds_elapsed,
+/// timestamp or time (seconds, or nanoseconds since 1970), if there is one. x, y and z and every other column with a number in
+/// the first row are fields; other columns (labels) are left out and named in `leftOut`. NDJSON has one object a line, with the
+/// names as keys; the first object's numbers are the fields, and each later one must have them.
 ///
-/// If the first object of NDJSON has other values than numbers, or such fields were asked for, the lines are records: their
-/// values come as JSON text in `record`, see `RecordParser`.
+/// If the first object of NDJSON has values other than numbers, or such fields were requested, the lines are records: their
+/// values are JSON text in `record`, see `RecordParser`.
 ///
-/// A line that cannot be read is an error and changes nothing: the caller says where it was, and may continue.
+/// An unreadable line is an error and changes nothing: the caller adds its place, and may continue.
 package struct LineParser {
-    /// How the lines are written.
     package enum Format: String, CaseIterable, Hashable, Sendable {
         case csv, ndjson
     }
 
-    /// What a line turned out to be.
+    /// The kind of a line.
     package enum Line: Hashable, Sendable {
-        /// Nothing to publish: an empty line, the first line.
+        /// Nothing to publish: an empty line, or the header.
         case nothing
-        /// What the columns are, said again, as by a device that restarts.
+        /// The header again, as from a device that restarts.
         case header
         /// A sample, appended to the row, or a record in `record`; its time in nanoseconds if the input has times.
         case sample(time: Int64?)
@@ -43,12 +42,12 @@ package struct LineParser {
     private let format: Format
     private let choice: FieldChoice
     private var records: RecordParser?
-    /// In a table of records the column of each field.
+    /// The column of each field, in a table of records.
     private var places: [Int?] = []
     private var columns: [Column] = []
     /// The line that named the columns.
     private var header: [UInt8] = []
-    /// What the header calls the time.
+    /// The name of the time column.
     private var timeName: String?
     private var isFirstLine = true
 
@@ -57,15 +56,15 @@ package struct LineParser {
         self.choice = choice
     }
 
-    /// What the values are, in records; nil if all are numbers.
+    /// The types of the values, in records; nil if all are numbers.
     package var types: [FieldType]? { records?.types }
 
-    /// The values of the record that was read last, as JSON text with commas between them.
+    /// The values of the last record, as JSON text separated by commas.
     package var record: [UInt8] { records?.record ?? [] }
 
     /// Reads one line, without its end.
     ///
-    /// - Throws: `invalidInput` saying what is wrong with the line.
+    /// - Throws: `invalidInput` for an unreadable line.
     package mutating func parse(_ line: Span<UInt8>, into row: inout [Double]) throws(PublisherError) -> Line {
         var text = line
         if isFirstLine {
@@ -83,7 +82,7 @@ package struct LineParser {
             do throws(PublisherError) {
                 return try records == nil ? parseCells(text, into: &row) : parseRecordCells(text)
             } catch {
-                // A device that restarts says again what its columns are.
+                // A restarted device repeats its header.
                 guard text.withUnsafeBufferPointer({ $0.elementsEqual(header) }) else { throw error }
                 return .header
             }
@@ -111,7 +110,7 @@ package struct LineParser {
         return .sample(time: time)
     }
 
-    /// Reads the first object, if records begin with it.
+    /// Reads the first object, if the lines are records.
     private mutating func firstRecord(_ text: Span<UInt8>) throws(PublisherError) -> Line? {
         let found = try text.withUnsafeBytes { (bytes) throws(PublisherError) -> RecordParser? in
             if choice.asksForRecords { return RecordParser(choice.fields ?? [], names: FieldOrder.timeNames) }
@@ -160,7 +159,7 @@ package struct LineParser {
         columns = names.enumerated().map { index, name in index == time ? .time : .undecided(name) }
     }
 
-    /// Settles by the first row which columns are numbers.
+    /// Determines by the first row which columns are numbers.
     private mutating func decideColumns(by text: Span<UInt8>) throws(PublisherError) {
         let cells = try cellsOfRow(text)
         if try decideRecords(by: text) { return }
@@ -178,13 +177,13 @@ package struct LineParser {
             }
         }
         guard !names.isEmpty else {
-            throw PublisherError(.invalidInput, "no column with numbers beside the time")
+            throw PublisherError(.invalidInput, "no column with numbers besides the time")
         }
         if let missing = choice.fields?.first(where: { !names.contains($0.name) }) {
             throw PublisherError(.invalidInput, "no column is named \"\(missing.name)\"")
         }
         let fields = choice.fields?.map(\.name) ?? FieldOrder.sorted(names)
-        // The row must be good before its columns are believed: a bad first line of a live input is only skipped.
+        // The whole row must be readable before its columns are accepted: a bad first line of a live input is only skipped.
         for (column, cell) in zip(columns, cells) {
             if case .undecided(let name) = column, fields.contains(name) {
                 _ = try Self.number(in: cell, of: text, name: name)
@@ -198,7 +197,7 @@ package struct LineParser {
         }
     }
 
-    /// Settles which columns make a record, if the table has records.
+    /// Determines the columns of a record, if the table has records.
     private mutating func decideRecords(by text: Span<UInt8>) throws(PublisherError) -> Bool {
         let names = columns.map { if case .undecided(let name) = $0 { name } else { "" } }
         let found: RecordParser
@@ -301,7 +300,7 @@ package struct LineParser {
         return number
     }
 
-    /// Also takes "nan" and "inf", as some programs write them.
+    /// Also accepts "nan" and "inf", as some programs write them.
     private static func number(_ text: Span<UInt8>) -> Double? {
         text.withUnsafeBufferPointer { DecimalParser.parse(UnsafeRawBufferPointer($0)) } ?? Double(string(text))
     }
@@ -317,7 +316,7 @@ package struct LineParser {
         return cells
     }
 
-    /// The next cell, without quotes and the blanks around it; `position` moves behind its comma, beyond the end after the last.
+    /// The next cell, without quotes and surrounding blanks; `position` moves past its comma, or beyond the end.
     private static func nextCell(of text: Span<UInt8>, from position: inout Int) throws(PublisherError) -> Range<Int>? {
         guard position <= text.count else { return nil }
         var index = position

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// A JSON object or array as far as it is numbers: one point of a file, one line of NDJSON.
+/// The numbers in a JSON object or array: one point of a file, one line of NDJSON.
 ///
-/// What is not a number (a label, say) is kept out, not refused: whether something is missing shows when the fields are asked for.
+/// Other values, such as labels, are ignored. A missing number is noticed when the fields' values are read.
 struct NumericItem: Decodable {
     private enum Content {
         case object([String: Double])
@@ -11,7 +11,7 @@ struct NumericItem: Decodable {
     }
 
     private let content: Content
-    /// The numbers that a `Double` does not hold exactly as times, by name.
+    /// By name, the times that a `Double` does not hold exactly.
     private let whole: [String: Int64]
     /// The name of an array's time.
     private static let first = ""
@@ -46,7 +46,7 @@ struct NumericItem: Decodable {
         self.whole = whole
     }
 
-    /// The fields of a stream that begins with this item. An object's names come sorted, since their order in the text means nothing.
+    /// The fields of a stream that begins with this item. An object's names are sorted: their order in the text has no meaning.
     func fields() throws(PublisherError) -> [String] {
         switch content {
         case .object(let numbers):
@@ -54,7 +54,7 @@ struct NumericItem: Decodable {
             let time = FieldOrder.timeIndex(in: names).map { names[$0] }
             let fields = names.filter { $0 != time && !FieldOrder.isReserved($0, besideTime: time) }
             guard !fields.isEmpty else {
-                throw PublisherError(.invalidInput, "no numbers beside the time; give x, y, z or value")
+                throw PublisherError(.invalidInput, "no numbers besides the time; give x, y, z or value")
             }
             return FieldOrder.sorted(fields)
         case .array(let numbers):
@@ -74,12 +74,12 @@ struct NumericItem: Decodable {
         }
     }
 
-    /// A time as it stands there: in seconds, or in nanoseconds since 1970.
+    /// A time as written: in seconds, or in nanoseconds since 1970.
     struct Time {
         let number: Double
         let whole: Int64?
 
-        /// - Throws: `invalidInput` if it is beyond what a time can be.
+        /// - Throws: `invalidInput` if it is beyond `Nanoseconds.limit`.
         func nanoseconds() throws(PublisherError) -> Int64 {
             let time = whole.map { $0 <= Nanoseconds.limit ? $0 : nil } ?? Nanoseconds.from(time: number)
             guard let time else { throw PublisherError(.invalidInput, "\(number) is not a time in seconds") }
@@ -115,7 +115,7 @@ struct NumericItem: Decodable {
         }
     }
 
-    /// The item as a point, its time in nanoseconds; it must have one.
+    /// The item as a point, with its time in nanoseconds; the item must have a time.
     func point(fields: [String]) throws(PublisherError) -> (time: Int64, values: [Double]) {
         let (time, values) = try values(of: fields)
         guard let time else { throw PublisherError(.invalidInput, "no time; give \"t\" or \"timestamp\" in seconds") }

@@ -1,23 +1,22 @@
 import Messages
 
-/// Makes records of the members of JSON objects or the cells of a table: for each field its value, as JSON text.
+/// Makes records from the members of JSON objects or the cells of a table: the value of each field, as JSON text.
 ///
-/// A field that a line does not have is `null`. A value keeps its digits and its escapes; only the blanks in arrays and
-/// objects go. A value that its field may not have is an error, and so is a member that is there twice.
+/// A field that a line lacks is `null`. A value keeps its digits and escapes; only blanks in arrays and objects are removed. A
+/// value of the wrong type is an error, and so is a repeated member.
 struct RecordParser {
-    /// A value and the name under which it stands.
     private struct Member {
         let name: String
         let value: Range<Int>
     }
 
-    /// Where a field's value comes from.
+    /// The source of a field's value.
     private struct Source {
         let name: String
         let type: FieldType
-        /// The member of an object that holds it, and the member of that, if its name has a point.
+        /// If the name has a point: the object's member that holds the value, and the member inside it.
         let nested: (outer: String, inner: String)?
-        /// The value if a line does not have it.
+        /// The value if a line lacks it.
         let missing: String
 
         init(_ name: String, _ type: FieldType, missing: String = "null") {
@@ -31,22 +30,22 @@ struct RecordParser {
     /// The names of the fields, in their order.
     let fields: [String]
     let types: [FieldType]
-    /// Members that were there and are not published, as far as there is room for their names.
+    /// The first members that are not published, up to `maximumLeftOut`.
     private(set) var leftOut: [String] = []
-    /// The values of the record that was read last, with commas between them.
+    /// The values of the last record, separated by commas.
     private(set) var record: [UInt8] = []
 
-    /// The names under which the input has the fields.
+    /// The names of the fields in the input.
     var columns: [String] { sources.map(\.name) }
 
     private let sources: [Source]
-    /// The sources by the name of the member.
+    /// The indexes of the sources, by the member's name.
     private let places: [String: Int]
     private let outerNames: Set<String>
     private let timeName: String?
     private var found: [Range<Int>?]
 
-    /// How many names of members that are left out are kept.
+    /// The most names of left-out members to keep.
     private static let maximumLeftOut = 16
 
     private init(_ fields: [String], _ sources: [Source], timeName: String?) {
@@ -59,10 +58,10 @@ struct RecordParser {
         found = [Range<Int>?](repeating: nil, count: sources.count)
     }
 
-    // MARK: What the fields are
+    // MARK: Fields
 
     /// Records with these fields.
-    /// - Parameter names: the names in the input's first line, among which the time is looked for.
+    /// - Parameter names: the names in the input's first line; the time is one of them.
     init(_ fields: [FieldChoice.Field], names: [String]) {
         let others = names.filter { name in !fields.contains { $0.name == name } }
         self.init(
@@ -72,7 +71,7 @@ struct RecordParser {
 
     /// Records with the fields of an object; nil if its values, and those of its objects, are all numbers.
     ///
-    /// An object in it whose values are all numbers gives a field for each, as `gravity.x`. Names come sorted, since their
+    /// An object in it whose values are all numbers gives a field for each, such as `gravity.x`. Names are sorted, since their
     /// order in the text means nothing.
     init?(first object: UnsafeRawBufferPointer, _ choice: FieldChoice) throws(PublisherError) {
         let members = try Self.members(of: object)
@@ -108,7 +107,7 @@ struct RecordParser {
         self.init(names, names.map { Source($0, types[$0] ?? .json) }, timeName: timeName)
     }
 
-    /// Device motion of a table; nil if all its columns that are used are numbers.
+    /// Device motion of a table; nil if all the columns it uses are numbers.
     init?(motion columns: [String]) {
         guard columns.contains("referenceCoordinate") else { return nil }
         let types = columns.map { ($0, $0 == "referenceCoordinate" ? FieldType.text : .number) }
@@ -116,7 +115,7 @@ struct RecordParser {
         self.init(sources.map(\.field), sources.map(\.source), timeName: nil)
     }
 
-    /// Where the fields of device motion come from; nil if they are all numbers.
+    /// The sources of the fields of device motion; nil if all fields are numbers.
     private static func motion(_ types: [String: FieldType]) -> [(field: String, source: Source)]? {
         let optional = DeviceMotion.optionalFields.filter { types[$0] != nil }
         guard optional.contains(where: { types[$0] != .number }) else { return nil }
@@ -177,8 +176,8 @@ struct RecordParser {
     // MARK: Objects
 
     /// Reads an object into `record`.
-    /// - Returns: its time in nanoseconds, if it has one.
-    /// - Throws: `invalidInput` with what is wrong with it.
+    /// - Returns: the object's time in nanoseconds, if it has one.
+    /// - Throws: `invalidInput` if the object cannot be read.
     mutating func parse(_ object: UnsafeRawBufferPointer) throws(PublisherError) -> Int64? {
         for index in found.indices { found[index] = nil }
         var time: Int64?
@@ -214,7 +213,7 @@ struct RecordParser {
 
     private mutating func note(_ value: Range<Int>, at place: Int) throws(PublisherError) {
         guard found[place] == nil else {
-            throw PublisherError(.invalidInput, "\"\(sources[place].name)\" is there twice")
+            throw PublisherError(.invalidInput, "\"\(sources[place].name)\" appears twice")
         }
         found[place] = value
     }
@@ -251,7 +250,7 @@ struct RecordParser {
         record.removeAll(keepingCapacity: true)
     }
 
-    /// Adds the next field's cell to `record`: without its quotes, as JSON. An empty one is `null`, as one that is missing.
+    /// Adds the next field's cell to `record`: without its quotes, as JSON. An empty cell is `null`.
     /// - Parameter text: the cell; nil if the table has no such column.
     mutating func append(cell text: String?, at index: Int) throws(PublisherError) {
         let source = sources[index]
@@ -287,7 +286,7 @@ struct RecordParser {
         try buffer.withUnsafeBytes { (bytes) throws(PublisherError) in try append(bytes, of: source) }
     }
 
-    /// Whether it is a number as JSON has them.
+    /// Whether it is a number in JSON's notation.
     private static func isNumber(_ text: UnsafeRawBufferPointer) -> Bool {
         var scanner = JSONScanner(text)
         return (try? scanner.skipNumber()) != nil && scanner.index == text.count

@@ -5,36 +5,36 @@ package import SampleSources
 import ServiceKit
 package import SystemPackage
 
-/// A device of Linux IIO in sysfs and its buffer in dev (Linux, Documentation/iio/iio_devbuf.rst).
+/// A device of Linux IIO: its files in sysfs and its buffer in /dev (Linux, Documentation/iio/iio_devbuf.rst).
 ///
-/// Its files are read and written by blocking calls, which a device on a slow bus answers late: call it on a thread of its own.
+/// Its files are read and written by blocking calls, which are slow for a device on a slow bus: call it on a thread of its own.
 package struct IIODevice: Sendable {
     private static let longestAttribute = 4_096
-    /// The attributes that are read: to read others may start a measurement.
+    /// The attributes to read: reading others may start a measurement.
     private static let read = [
         "_scale", "_offset", "mount_matrix", "sampling_frequency", "sampling_frequency_available",
         "current_timestamp_clock",
     ]
-    /// Seconds of samples that the kernel keeps for us.
+    /// Seconds of samples that the kernel's buffer holds.
     private static let bufferedSeconds = 2.0
     private static let leastLength = 128
     private static let mostLength = 65_536
 
-    /// A device that samples.
+    /// A device that is sampling.
     package struct Opened {
         package let file: FileDescriptor
         package let scan: IIOScan
         package let format: TimedInput.Format
         let clock: Publication.DeviceClock
-        /// Its buffer in sysfs.
+        /// Its buffer's directory in sysfs.
         let directory: FilePath
-        /// Its buffer in dev.
+        /// Its buffer's file in /dev.
         let device: FilePath
     }
 
     private let settings: StreamConfiguration.IIO
     private let rate: Double?
-    /// The channels that are read; nil for all.
+    /// The channels to read; nil for all.
     private let channels: [String]?
     private let devices: FilePath
 
@@ -47,7 +47,7 @@ package struct IIODevice: Sendable {
 
     // MARK: Finding it
 
-    /// The names in sysfs that begin with a word, and what each is called.
+    /// The entries in sysfs whose names begin with a prefix, and the device names in them.
     private func entries(_ prefix: String) -> [(entry: String, name: String)] {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: devices.string)) ?? []
         return all.filter { $0.hasPrefix(prefix) }.sorted().map { entry in
@@ -55,7 +55,7 @@ package struct IIODevice: Sendable {
         }
     }
 
-    /// - Throws: `unreadable`, with the devices that there are.
+    /// - Throws: `unreadable`, listing the devices found.
     private func find() throws(PublisherError) -> (entry: String, name: String) {
         let all = entries("iio:device")
         let found = all.filter { $0.entry == settings.name || $0.name == settings.name }
@@ -63,14 +63,14 @@ package struct IIODevice: Sendable {
         let list = (found.isEmpty ? all : found).map { "\($0.entry) (\($0.name))" }.joined(separator: ", ")
         guard found.isEmpty else {
             throw PublisherError(
-                .unreadable, "several IIO devices are called \(settings.name): give --iio one of \(list)")
+                .unreadable, "several IIO devices are called \(settings.name): pass --iio one of \(list)")
         }
         guard all.isEmpty else {
-            throw PublisherError(.unreadable, "no IIO device is called \(settings.name): there are \(list)")
+            throw PublisherError(.unreadable, "no IIO device is called \(settings.name): the devices are \(list)")
         }
         throw PublisherError(
             .unreadable,
-            "no IIO device is called \(settings.name): there is none in \(devices); look whether the sensor's driver is loaded (lsmod)"
+            "no IIO device is called \(settings.name): there is none in \(devices); check whether the sensor's driver is loaded (lsmod)"
         )
     }
 
@@ -96,7 +96,7 @@ package struct IIODevice: Sendable {
         (try? FileManager.default.contentsOfDirectory(atPath: directory.string)) ?? []
     }
 
-    /// Writes an attribute, unless that is what it says.
+    /// Writes an attribute, unless it has this value already.
     private func write(_ value: String, to path: FilePath, advice: String? = nil) throws(PublisherError) {
         guard text(path) != value else { return }
         do {
@@ -107,7 +107,7 @@ package struct IIODevice: Sendable {
         }
     }
 
-    /// What went wrong with one of the device's files, and what to do.
+    /// An error of one of the device's files, with advice.
     package static func problem(
         _ path: FilePath, _ what: String, _ error: any Error, advice: String? = nil
     ) -> PublisherError {
@@ -118,7 +118,7 @@ package struct IIODevice: Sendable {
                     + "/sys/bus/iio/devices/*/ /dev/iio:device*, with the user in the group iio; docs/sensors.md has a rule for udev that "
                     + "lasts"
             case .resourceBusy?: "another program samples the device: sudo fuser -v /dev/iio:device* names it"
-            default: advice ?? "look whether the device is plugged in; it is opened again when it is back"
+            default: advice ?? "check whether the device is plugged in; it is reopened when it is back"
             }
         return PublisherError(.unreadable, "\(path) \(what): \(error); \(remedy)")
     }
@@ -126,7 +126,7 @@ package struct IIODevice: Sendable {
     // MARK: Setting it up
 
     /// Sets the device up and starts it.
-    /// - Parameter now: reads the clock of uptimes: what was sampled before is left out.
+    /// - Parameter now: reads the clock of uptimes; samples taken before are left out.
     /// - Throws: `unreadable` or `invalidInput`, with what failed and what to do.
     package func open(now: () -> Int64) throws(PublisherError) -> Opened {
         let (entry, name) = try find()
@@ -137,7 +137,7 @@ package struct IIODevice: Sendable {
         guard exists(buffer.appending("enable")) else {
             throw PublisherError(.unreadable, "\(entry) (\(name)) has no buffer: its driver gives single values only")
         }
-        // A program that was killed left it on, and nothing can be set while it is.
+        // A killed program leaves the buffer enabled, and settings cannot be changed meanwhile.
         try write("0", to: buffer.appending("enable"))
         let clock = try setClock(in: directory, attributes)
         for channel in attributes.channels {
@@ -170,7 +170,7 @@ package struct IIODevice: Sendable {
         do throws(PublisherError) {
             try write(
                 "1", to: buffer.appending("enable"),
-                advice: "look whether its trigger runs, and try fewer channels (--fields)")
+                advice: "check whether its trigger runs, and try fewer channels (--fields)")
         } catch {
             try? file.close()
             throw error
@@ -186,7 +186,7 @@ package struct IIODevice: Sendable {
 
     private func exists(_ path: FilePath) -> Bool { FileManager.default.fileExists(atPath: path.string) }
 
-    /// The channels that are read, with the time.
+    /// The channels to read, with the time.
     private func chosen(of attributes: IIOAttributes) throws(PublisherError) -> [String] {
         let all = attributes.channels
         guard let channels else { return all }
@@ -197,12 +197,12 @@ package struct IIODevice: Sendable {
         return channels + all.filter { $0 == IIOScan.timestamp }
     }
 
-    /// Has the device stamp its samples with the clock of uptimes.
+    /// Sets the clock of the device's times to that of uptimes, if possible.
     private func setClock(
         in directory: FilePath, _ attributes: IIOAttributes
     ) throws(PublisherError) -> Publication.DeviceClock {
         let name = "current_timestamp_clock"
-        // What stamps by another way has the kernel's oldest: iio_get_time_ns without a choice.
+        // Without this attribute the kernel uses its oldest clock, as iio_get_time_ns did before there was a choice.
         guard let current = attributes[name] else { return .realtime }
         do throws(PublisherError) {
             try write(Publication.DeviceClock.monotonic.rawValue, to: directory.appending(name))
@@ -213,8 +213,8 @@ package struct IIODevice: Sendable {
         }
     }
 
-    /// Chooses a trigger, unless the device has one or needs none.
-    /// - Returns: where the trigger is, if there is one.
+    /// Sets a trigger, unless the device has one or needs none.
+    /// - Returns: the trigger's directory, if there is one.
     private func setTrigger(
         of name: String, _ entry: String, in directory: FilePath
     ) throws(PublisherError) -> FilePath? {
@@ -246,13 +246,13 @@ package struct IIODevice: Sendable {
         return place(chosen)
     }
 
-    /// Sets the rate where it can be set: at the trigger, and at the device.
-    /// - Returns: the rate that came of it, in Hz; nil if nothing says it.
+    /// Sets the rate wherever it can be set: at the trigger and at the device.
+    /// - Returns: the actual rate in Hz; nil if it is unknown.
     private func setRate(
         in directory: FilePath, _ trigger: FilePath?, _ attributes: IIOAttributes, _ channels: [String]
     ) throws(PublisherError) -> Double? {
         var files = attributes.rateFiles(of: channels).map { directory.appending($0) }
-        // A trigger that counts time decides.
+        // A timer trigger determines the rate.
         if let file = trigger?.appending("sampling_frequency"), exists(file) { files.insert(file, at: 0) }
         if let rate {
             guard !files.isEmpty else {
@@ -274,7 +274,7 @@ package struct IIODevice: Sendable {
     private func setLength(in buffer: FilePath, rate: Double?) throws(PublisherError) {
         let wanted = Int(min((rate ?? 0) * Self.bufferedSeconds, Double(Self.mostLength)))
         try write("\(max(Self.leastLength, wanted))", to: buffer.appending("length"))
-        // The samples of 10 ms wake us together; a device with a buffer of its own may not let us choose.
+        // Wake this program once for the samples of 10 ms; a device with a buffer of its own may not allow it.
         let together = max(1, Int(min((rate ?? 0) / 100, Double(Self.leastLength / 2))))
         if exists(buffer.appending("watermark")) { try? write("\(together)", to: buffer.appending("watermark")) }
     }

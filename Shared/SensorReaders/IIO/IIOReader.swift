@@ -3,11 +3,11 @@ import SampleSources
 import SystemPackage
 package import ZeroMQ
 
-/// Reads a device of Linux IIO: whole scans, as they come.
+/// Reads whole scans from a device of Linux IIO, as they arrive.
 package actor IIOReader: DeviceReader {
     private static let chunkSize = 1 << 16
-    /// After so much silence, in nanoseconds, the device is asked whether it is still there: one that is unplugged does not wake who
-    /// waits for it (Linux, drivers/iio/industrialio-buffer.c, `iio_buffer_poll`), but refuses to be read.
+    /// After this silence, in nanoseconds, a read checks whether the device is still connected: unplugging does not wake a
+    /// waiting reader (Linux, drivers/iio/industrialio-buffer.c, `iio_buffer_poll`), but makes reads fail.
     private static let silence: Int64 = 1_000_000_000
 
     private let thread: SocketThread
@@ -16,7 +16,7 @@ package actor IIOReader: DeviceReader {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// - Parameter monotonic: the clock of uptimes.
+    /// - Parameter monotonic: the clock of uptimes, in nanoseconds.
     package init(_ device: IIODevice, monotonic: @escaping @Sendable () -> Int64) throws(ZeroMQError) {
         self.device = device
         self.monotonic = monotonic
@@ -28,7 +28,7 @@ package actor IIOReader: DeviceReader {
         defer { device.close(opened) }
         try await stream.connect(opened.format)
         var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
-        // The beginning of a scan.
+        // The beginning of an incomplete scan.
         var rest: [UInt8] = []
         while true {
             _ = try await thread.readable(descriptor: opened.file.rawValue, deadline: monotonic() + Self.silence)

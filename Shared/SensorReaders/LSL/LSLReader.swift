@@ -8,30 +8,30 @@ package import ZeroMQ
 
 /// Reads an outlet of LSL: finds it, connects, compares clocks, and takes its samples until the connection ends.
 ///
-/// Waiting, for names and connections too, is done on a thread of its own.
+/// All waiting, including that for names and connections, is on a thread of its own.
 package actor LSLReader: DeviceReader {
-    // All in nanoseconds.
-    /// How long outlets are looked for, and how often they are asked meanwhile: datagrams get lost.
+    // Durations in nanoseconds.
+    /// How long to search for outlets, and the pause between searches meanwhile: datagrams get lost.
     private static let search: Int64 = 2_000_000_000
     private static let searchPause: Int64 = 500_000_000
     /// How long an outlet may take to answer.
     private static let patience: Int64 = 5_000_000_000
-    /// How often clocks are compared, and the pause between the questions of a round, as liblsl has them.
+    /// How often clocks are compared, and the pause between the questions of a round; both as in liblsl.
     private static let clockInterval: Int64 = 2_000_000_000
     private static let clockPause: Int64 = 64_000_000
-    /// After so many rounds without an answer the outlet is looked for anew: a machine that lost power does not end its connections.
+    /// After this many rounds without an answer the outlet is searched again: a power loss does not end connections.
     private static let silentRounds = 5
 
     private static let chunkSize = 1 << 16
     private static let longestInformation = 4 << 20
-    /// Seconds of samples that the outlet keeps for us while the network is down.
+    /// Seconds of samples that the outlet keeps while the network is down.
     private static let buffered = 360.0
 
     private let thread: SocketThread
     private let settings: StreamConfiguration.LSL
     private let rate: Double?
     private let monotonic: @Sendable () -> Int64
-    /// Of the outlet that was connected: only this one is connected again.
+    /// The source ID of the outlet that was connected first: only this outlet is connected again.
     private var sourceID = ""
     private var searches = 0
     private var clock = LSLClock()
@@ -40,8 +40,8 @@ package actor LSLReader: DeviceReader {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// - Parameters:
-    ///   - rate: of an outlet that has none; nil if that is not known.
-    ///   - monotonic: the clock of uptimes.
+    ///   - rate: the rate of an outlet that gives none, in Hz; nil if it is unknown.
+    ///   - monotonic: the clock of uptimes, in nanoseconds.
     package init(
         _ settings: StreamConfiguration.LSL, rate: Double?, monotonic: @escaping @Sendable () -> Int64
     ) throws(ZeroMQError) {
@@ -67,7 +67,7 @@ package actor LSLReader: DeviceReader {
             guard try await compareClocks(by: prober, with: service, for: stream) else {
                 throw PublisherError(
                     .unreadable,
-                    "\(outlet.name) on \(outlet.host) does not say what time it is: let UDP through to its port \(outlet.servicePort)"
+                    "\(outlet.name) on \(outlet.host) does not report its time: let UDP through to its port \(outlet.servicePort)"
                 )
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -79,20 +79,20 @@ package actor LSLReader: DeviceReader {
         } catch let error as Errno {
             throw PublisherError(
                 .unreadable,
-                "\(settings.query): \(error); look whether the outlet runs and a firewall lets TCP and UDP through to ports 16571 to 16604"
+                "\(settings.query): \(error); check whether the outlet runs and a firewall lets TCP and UDP through to ports 16571 to 16604"
             )
         }
     }
 
     // MARK: Finding the outlet
 
-    /// Where outlets are asked.
+    /// The addresses to send searches to.
     private func targets() throws(PublisherError) -> [LSLAddress] {
         func everyPort(of address: String) -> [LSLAddress] {
             LSLText.ports.compactMap { LSLAddress(address, port: $0) }
         }
         guard !settings.hosts.isEmpty else {
-            // An outlet on this machine answers even where nothing is multicast, as in containers.
+            // An outlet on this machine answers even without multicast, as in containers.
             return LSLText.multicastAddresses.compactMap { LSLAddress($0, port: LSLText.multicastPort) }
                 + everyPort(of: "127.0.0.1")
         }
@@ -108,7 +108,7 @@ package actor LSLReader: DeviceReader {
         return targets
     }
 
-    /// The one outlet that is meant.
+    /// The only outlet that matches the query.
     private func find() async throws -> (LSLInfo, address: UInt32) {
         let targets = try targets()
         let socket = try LSLSocket.datagrams()
@@ -121,7 +121,7 @@ package actor LSLReader: DeviceReader {
         while monotonic() < end {
             for target in targets { socket.send(question, to: target) }
             let pause = min(end, monotonic() + Self.searchPause)
-            // All that answer to one question are looked at together: a second one may be there.
+            // All answers to one search are collected: several outlets may match.
             while try await thread.readable(descriptor: socket.descriptor, deadline: pause) {
                 while let answer = try socket.receive() {
                     guard let outlet = LSLText.found(answer.bytes, identifier: identifier) else { continue }
@@ -135,15 +135,15 @@ package actor LSLReader: DeviceReader {
             throw PublisherError(
                 .unreadable,
                 found.isEmpty
-                    ? "no outlet of LSL is \(settings.query)\(sourceID.isEmpty ? "" : " with source_id='\(sourceID)'"): look whether it "
+                    ? "no LSL outlet matches \(settings.query)\(sourceID.isEmpty ? "" : " with source_id='\(sourceID)'"): check whether it "
                         + "runs, and name its machine with --lsl-host if the network does not multicast"
-                    : "several outlets of LSL are \(settings.query): \(list.joined(separator: ", ")); add one's source_id to --lsl"
+                    : "several LSL outlets match \(settings.query): \(list.joined(separator: ", ")); add one's source_id to --lsl"
             )
         }
         return only
     }
 
-    /// Everything that the outlet says of itself.
+    /// The outlet's full description.
     private func information(of outlet: LSLInfo, at address: UInt32) async throws -> LSLInfo {
         let connection = try LSLSocket.connection(to: LSLAddress(address, port: outlet.dataPort))
         try connection.send(LSLText.information)
@@ -163,15 +163,15 @@ package actor LSLReader: DeviceReader {
 
     // MARK: Clocks
 
-    /// Asks the outlet's clock for a round.
-    /// - Returns: whether enough was answered.
+    /// Asks the outlet's clock for one round.
+    /// - Returns: whether there were enough answers.
     private func compareClocks(
         by socket: LSLSocket, with service: LSLAddress, for stream: any DeviceStream
     ) async throws -> Bool {
         let wave = clock.begin()
         for question in 1...LSLClock.questions {
             socket.send(LSLText.clock(wave: wave, sent: seconds), to: service)
-            // The last ones may take longer.
+            // Late answers get more time after the last question.
             let pause = question == LSLClock.questions ? 5 * Self.clockPause : Self.clockPause
             let deadline = monotonic() + pause
             while !clock.isComplete, try await thread.readable(descriptor: socket.descriptor, deadline: deadline) {
@@ -195,10 +195,10 @@ package actor LSLReader: DeviceReader {
         }
         throw PublisherError(
             .unreadable,
-            "\(outlet.name) on \(outlet.host) does not answer any more; it is connected again when it is back")
+            "\(outlet.name) on \(outlet.host) no longer answers; it is reconnected when it is back")
     }
 
-    /// Waits; answers that come too late for their round are of no use.
+    /// Waits, and discards answers that are too late for their round.
     private func wait(until deadline: Int64, leavingOut socket: LSLSocket) async throws {
         while try await thread.readable(descriptor: socket.descriptor, deadline: deadline) {
             while try socket.receive() != nil {}
@@ -223,7 +223,7 @@ package actor LSLReader: DeviceReader {
             guard let count = try connection.read(into: &chunk) else { continue }
             guard count > 0 else {
                 throw PublisherError(
-                    .unreadable, "\(outlet.name) on \(outlet.host) has ended; it is connected again when it is back")
+                    .unreadable, "\(outlet.name) on \(outlet.host) has ended; it is reconnected when it is back")
             }
             var bytes = chunk[..<count]
             if samples == nil {

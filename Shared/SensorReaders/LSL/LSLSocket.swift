@@ -1,13 +1,12 @@
 import Glibc
 import SystemPackage
 
-/// An address and a port of IPv4.
 struct LSLAddress: Hashable, Sendable {
-    /// In the order of the network, as sockets have it.
+    /// In network byte order.
     let address: UInt32
     let port: UInt16
 
-    /// - Returns: nil for what is no numeric address.
+    /// - Returns: nil if the text is not a numeric address.
     init?(_ text: String, port: UInt16) {
         var parsed = in_addr()
         guard inet_pton(AF_INET, text, &parsed) == 1 else { return nil }
@@ -32,12 +31,12 @@ struct LSLAddress: Hashable, Sendable {
     }
 }
 
-/// An IPv4 socket, for datagrams or for a connection, that is read without waiting. It closes with its last reference.
+/// An IPv4 socket, for datagrams or for a connection, that is read without blocking. It closes with its last reference.
 final class LSLSocket {
-    /// How long connecting and sending may take, in seconds: on a thread that waits for nothing else.
+    /// How long connecting and sending may block, in seconds: on a thread that waits for nothing else.
     private static let patience = 3
     private static let longestDatagram = 1 << 16
-    /// What the kernel keeps of a connection while this machine is busy, in bytes.
+    /// The kernel's receive buffer of a connection, in bytes, for times when this machine is busy.
     private static let receiveBuffer: CInt = 1 << 22
 
     let descriptor: Int32
@@ -60,7 +59,7 @@ final class LSLSocket {
         guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else { throw Errno(rawValue: errno) }
     }
 
-    /// A socket for datagrams, with a port that the kernel chooses.
+    /// A socket for datagrams, with a port chosen by the kernel.
     static func datagrams() throws(Errno) -> LSLSocket {
         let socket = try LSLSocket(SOCK_DGRAM)
         try socket.set(SO_BROADCAST, CInt(1))
@@ -70,7 +69,7 @@ final class LSLSocket {
         return socket
     }
 
-    /// Connects, and waits for that.
+    /// Connects, and blocks until the connection is made.
     static func connection(to address: LSLAddress) throws(Errno) -> LSLSocket {
         let socket = try LSLSocket(SOCK_STREAM)
         try socket.set(SO_SNDTIMEO, timeval(tv_sec: patience, tv_usec: 0))
@@ -81,7 +80,6 @@ final class LSLSocket {
         return socket
     }
 
-    /// The port that it has.
     var port: UInt16 {
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -91,12 +89,12 @@ final class LSLSocket {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// Sends a datagram. One that can't be sent is lost, as others are on the way.
+    /// Sends a datagram. If that fails, the datagram counts as lost on the way.
     func send(_ bytes: [UInt8], to address: LSLAddress) {
         _ = address.withPointer { sendto(descriptor, bytes, bytes.count, 0, $0, $1) }
     }
 
-    /// Sends bytes on a connection, which is a question of a few hundred, and waits for none after that.
+    /// Sends bytes on a connection, a question of a few hundred; afterwards the socket no longer blocks.
     func send(_ bytes: [UInt8]) throws(Errno) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -107,7 +105,7 @@ final class LSLSocket {
         try stopWaiting()
     }
 
-    /// The next datagram and who sent it; nil if none waits.
+    /// The next datagram and its sender; nil if none waits.
     func receive() throws(Errno) -> (bytes: [UInt8], from: LSLAddress)? {
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -118,7 +116,7 @@ final class LSLSocket {
             }
         }
         guard count >= 0 else {
-            // A datagram to a closed port reports it here.
+            // An earlier datagram to a closed port is reported here.
             if [EAGAIN, EINTR, ECONNREFUSED].contains(errno) { return nil }
             throw Errno(rawValue: errno)
         }
@@ -126,8 +124,8 @@ final class LSLSocket {
         return (bytes, LSLAddress(address.sin_addr.s_addr, port: UInt16(bigEndian: address.sin_port)))
     }
 
-    /// Reads what came on a connection.
-    /// - Returns: how many bytes; 0 at its end, nil if nothing came.
+    /// Reads from a connection.
+    /// - Returns: the number of bytes; 0 at the end, nil if none wait.
     func read(into bytes: inout [UInt8]) throws(Errno) -> Int? {
         let count = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
         guard count < 0 else { return count }

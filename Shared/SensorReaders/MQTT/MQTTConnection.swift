@@ -3,27 +3,26 @@ import Glibc
 import ServiceKit
 import SystemPackage
 
-/// What a broker sent.
 package struct MQTTMessage: Sendable {
     package let topic: String
     /// nil if it is too large.
     package let payload: [UInt8]?
-    /// Whether the broker has it sent until it is acknowledged.
+    /// Whether the broker sends it again until it is acknowledged.
     package let isKept: Bool
 }
 
-/// One connection to a broker, with libmosquitto. A failed one is not used again.
+/// One connection to a broker, made with libmosquitto. A failed connection is not reused.
 ///
-/// libmosquitto acknowledges a message by itself, by a packet that it puts behind others to be written: with
-/// `mosquitto_threaded_set` nothing is written but by `write`. So whoever calls that late acknowledges late.
+/// libmosquitto acknowledges a message with a packet that it queues for writing. With `mosquitto_threaded_set`, only `write`
+/// sends queued packets, so a late call of `write` acknowledges late.
 ///
-/// `@unchecked Sendable`: it is used by one thread at a time. One connects; when that has returned, `MQTTReceiver` has it alone.
+/// `@unchecked Sendable`: one thread at a time uses it. One thread connects; when that has returned, only `MQTTReceiver` uses it.
 package final class MQTTConnection: @unchecked Sendable {
-    /// Seconds without a packet before the broker is asked whether it is there; it ends a connection after one and a half times that.
+    /// Seconds without a packet before the broker is pinged; the broker ends a silent connection after one and a half times that.
     private static let keepAlive: Int32 = 30
-    /// Bytes of a message, as of a body over HTTP.
+    /// The most bytes of a message; the same as for an HTTP body.
     package static let largestMessage = 1 << 20
-    /// The library, initialized once.
+    /// Initializes the library once.
     private static let library = mosquitto_lib_init()
 
     private let handle: OpaquePointer
@@ -32,18 +31,18 @@ package final class MQTTConnection: @unchecked Sendable {
     private var messages: [MQTTMessage] = []
     /// Whether the broker has accepted the subscriptions.
     package private(set) var isSubscribed = false
-    /// Why the broker does not let this program have messages.
+    /// Why the broker refuses the connection or a subscription.
     private var refusal: String?
-    /// What libmosquitto said of its latest problem.
+    /// libmosquitto's text about its latest problem.
     private var problem: String?
 
-    /// - Throws: `MQTTFailure` for files that can't be used.
+    /// - Throws: `MQTTFailure` for files that cannot be used.
     package init(_ settings: MQTTSettings, to broker: MQTTBroker) throws(MQTTFailure) {
         self.broker = broker
         topics = settings.topics
         _ = Self.library
         let client = settings.clientID.replacing("%h", with: ThisMachine.name)
-        // Not a clean session: the broker keeps what comes while this program is away.
+        // Not a clean session: the broker keeps messages while this program is not connected.
         guard let handle = mosquitto_new(client, false, nil) else {
             throw MQTTFailure("mqtt-client-id: \"\(client)\" can't be used: \(Errno(rawValue: errno))")
         }
@@ -68,32 +67,32 @@ package final class MQTTConnection: @unchecked Sendable {
         }
     }
 
-    /// Connects, and waits for that as long as the system does.
-    /// - Returns: why that failed; nil if there is a connection, over which the broker was told nothing yet.
+    /// Connects, and blocks until the system has succeeded or given up.
+    /// - Returns: why that failed; nil if there is a connection, over which nothing has been sent yet.
     package func connect() -> MQTTFailure? {
         let result = mosquitto_connect(handle, broker.host, Int32(broker.port), Self.keepAlive)
         return result == MOSQ_ERR_SUCCESS.rawValue ? nil : failure(result)
     }
 
-    /// What can be read when something came; negative without a connection.
+    /// Becomes readable when packets arrive; negative without a connection.
     package var descriptor: Int32 { mosquitto_socket(handle) }
 
-    /// Takes what came.
+    /// Reads arrived packets.
     package func read() throws(MQTTFailure) { try check(mosquitto_loop_read(handle, 1)) }
 
-    /// Writes what waits to be written, acknowledgements of all messages that came so far among it.
+    /// Writes queued packets, including the acknowledgements of all messages read so far.
     package func write() throws(MQTTFailure) { try check(mosquitto_loop_write(handle, 1)) }
 
-    /// Asks the broker whether it is there, if it is time to.
+    /// Pings the broker if it is time to.
     package func look() throws(MQTTFailure) { try check(mosquitto_loop_misc(handle)) }
 
-    /// Says goodbye. What waits to be written goes before.
+    /// Disconnects, after writing queued packets.
     package func end() {
         mosquitto_disconnect(handle)
         mosquitto_loop_write(handle, 1)
     }
 
-    /// The messages that came since the last time.
+    /// The messages read since the last call.
     package func takeMessages() -> [MQTTMessage] {
         defer { messages = [] }
         return messages
@@ -114,11 +113,11 @@ package final class MQTTConnection: @unchecked Sendable {
         let advice =
             result == MOSQ_ERR_TLS.rawValue || problem?.contains("certificate") == true
             ? "give --mqtt-ca the authority that certified it, and the host name that is in its certificate"
-            : "look whether it runs, and whether the address is right"
+            : "check whether it runs, and whether the address is right"
         return MQTTFailure("\(broker): \(reason); \(advice)")
     }
 
-    // MARK: What libmosquitto calls
+    // MARK: Callbacks of libmosquitto
 
     private static func connection(_ data: UnsafeMutableRawPointer?) -> MQTTConnection? {
         data.map { Unmanaged<MQTTConnection>.fromOpaque($0).takeUnretainedValue() }
@@ -146,7 +145,7 @@ package final class MQTTConnection: @unchecked Sendable {
             var reason = String(cString: mosquitto_connack_string(result))
             if reason.hasSuffix(".") { reason.removeLast() }
             refusal =
-                "\(broker): \(reason): look at mqtt-user and mqtt-password-file, and at what the broker lets this user do"
+                "\(broker): \(reason): check mqtt-user and mqtt-password-file, and what the broker lets this user do"
             return
         }
         for topic in topics where refusal == nil {
@@ -161,7 +160,7 @@ package final class MQTTConnection: @unchecked Sendable {
     private func noteSubscribed(_ granted: [Int32]) {
         if granted.contains(where: { $0 > 2 }) {
             refusal =
-                "\(broker) does not let this program subscribe to \(topics.joined(separator: ", ")): look at what it lets this user do"
+                "\(broker) does not let this program subscribe to \(topics.joined(separator: ", ")): check what it lets this user do"
         } else {
             isSubscribed = true
         }

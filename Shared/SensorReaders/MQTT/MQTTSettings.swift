@@ -1,28 +1,28 @@
 package import ServiceKit
 package import SystemPackage
 
-/// The broker whose messages a publisher takes, and how it is spoken to.
+/// The broker whose messages a publisher takes, and the settings of the connection.
 package struct MQTTSettings: SettingGroup {
-    /// What a broker may be asked for as a topic, in bytes: MQTT 3.1.1, 1.5.3.
+    /// The longest topic, in bytes: MQTT 3.1.1, 1.5.3.
     private static let longestTopic = 65_535
 
     @Setting(
-        "Take samples that devices send to this MQTT broker; mqtts:// for TLS.", name: "mqtt",
+        "Receive samples that devices send to this MQTT broker; mqtts:// for TLS.", name: "mqtt",
         valueName: "mqtt[s]://host",
         default: "none", isCheckedEarly: false)
     package var broker: MQTTBroker?
 
     @Setting(
-        "Subscribe to this topic of the MQTT broker, which may have + and #; may be repeated.", name: "topic",
+        "Subscribe to this topic of the MQTT broker, which may contain + and #; may be repeated.", name: "topic",
         valueName: "topic")
     package var topics = ["sensor-logger"]
 
     @Setting(
-        "Trust the authorities in this file to have certified the MQTT broker.", name: "mqtt-ca", valueName: "file",
+        "Trust the certificate authorities in this file for the MQTT broker.", name: "mqtt-ca", valueName: "file",
         default: "those of this machine")
     package var authorities: FilePath?
 
-    @Setting("Be this user of the MQTT broker.", name: "mqtt-user", valueName: "name", default: "none")
+    @Setting("Log in to the MQTT broker as this user.", name: "mqtt-user", valueName: "name", default: "none")
     package var user: String?
 
     @Setting(
@@ -31,24 +31,24 @@ package struct MQTTSettings: SettingGroup {
     package var passwordFile: FilePath?
 
     @Setting(
-        "Be this client of the MQTT broker, which keeps messages for it while it is away; %h stands for this machine's name. Each "
-            + "publisher needs another one.", name: "mqtt-client-id", valueName: "name")
+        "Connect to the MQTT broker as this client; the broker keeps its messages while it is disconnected. %h stands for this "
+            + "machine's name. Each publisher needs a different client.", name: "mqtt-client-id", valueName: "name")
     package var clientID = "holdfast-%h"
 
     package init() {}
 
-    /// Refuses what can't work, and what others on the network could read along.
+    /// Refuses settings that cannot work, and connections that others on the network could read.
     /// - Throws: `ServiceError` (bad configuration).
     package func check(reading reader: ConfigurationReader) throws(ServiceError) {
         guard let broker else {
-            // Without the broker nothing arrives, and no message would say why.
+            // Without a broker no samples arrive, and no message would explain it.
             guard let given = members.first(where: { $0.member.isGiven }) else { return }
-            throw ServiceError(.badConfiguration, "\(given.name) is for an MQTT broker: say which one with mqtt")
+            throw ServiceError(.badConfiguration, "\(given.name) is for an MQTT broker: name the broker with mqtt")
         }
         if !broker.isLocal, !broker.isSecure, try !reader.value(\ServiceSettings.$insecure) {
             throw ServiceError(
                 .badConfiguration,
-                "mqtt \(broker) is on another machine, and everybody on the way could read along: write mqtts://, or pass "
+                "mqtt \(broker) is on another machine, and anybody on the way could read along: write mqtts://, or pass "
                     + "--insecure if the network is private")
         }
         if authorities != nil, !broker.isSecure {
@@ -67,8 +67,8 @@ package struct MQTTSettings: SettingGroup {
         }
     }
 
-    /// The password; nil without one. The file is read anew for each connection.
-    /// - Throws: `MQTTFailure` that names the file, and nothing that is in it.
+    /// The password; nil without one. The file is read again for each connection.
+    /// - Throws: `MQTTFailure`, which names the file but never its contents.
     func password() throws(MQTTFailure) -> String? {
         guard let passwordFile else { return nil }
         do throws(ServiceError) {

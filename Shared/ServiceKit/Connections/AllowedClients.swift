@@ -2,21 +2,22 @@ import Messages
 import Synchronization
 package import ZeroMQ
 
-/// The allow-list as the directory of keys has it now: read again when something in there has changed.
+/// The current allow-list of the directory of keys, read again if the directory has changed.
 package final class AllowedClients: Sendable {
     private struct State {
         var list: AllowList
-        /// That of the directory when the list was read; nil if a change could have been missed.
+        /// The directory's fingerprint when the list was read; nil if a change could have been missed.
         var fingerprint: [KeyFileState]?
-        /// What was reported last.
+        /// The problems that were reported last.
         var reported: [String] = []
-        /// When the directory was looked at last, on `MonotonicClock`.
+        /// When the directory was last checked, on `MonotonicClock`.
         var looked: Int64
     }
 
-    /// How long a look at the directory counts: a flood of handshakes or requests must not become one of file accesses.
+    /// The minimum time between two checks of the directory, in nanoseconds: a flood of handshakes or requests must not become
+    /// a flood of file accesses.
     private static let interval: Int64 = 100_000_000
-    /// What changed less than this long ago may change again within the resolution of file times, in nanoseconds.
+    /// A file that changed less than this long ago, in nanoseconds, may change again without a new file time.
     private static let unsettled: Int64 = 100_000_000
 
     private let directory: KeyDirectory
@@ -24,8 +25,8 @@ package final class AllowedClients: Sendable {
     private let report: @Sendable (_ problems: [String]) -> Void
 
     /// Reads the list.
-    /// - Parameter report: told what is wrong with keys that came into the directory later; with nothing once it is mended.
-    /// - Throws: `ServiceError` (bad configuration) for a directory with any key that can't be on the list.
+    /// - Parameter report: receives the problems of keys that were added later; an empty list once they are fixed.
+    /// - Throws: `ServiceError` (bad configuration) if any key in the directory can't be on the list.
     package init(in directory: KeyDirectory, report: @escaping @Sendable (_ problems: [String]) -> Void)
         throws(ServiceError)
     {
@@ -37,7 +38,7 @@ package final class AllowedClients: Sendable {
         state = Mutex(State(list: list, fingerprint: fingerprint, looked: MonotonicClock.now))
     }
 
-    /// Who has a key, if it is on the list.
+    /// The client with a key, if the key is on the list.
     package func client(with key: CurveKey) -> AllowList.Client? {
         lookAgain()
         return state.withLock { $0.list[key] }
@@ -57,7 +58,8 @@ package final class AllowedClients: Sendable {
         do {
             list = try directory.allowList()
         } catch {
-            // Whoever is on the list stays until it can be read again, and nobody new comes; but who removes it means it.
+            // While the directory is unreadable, clients stay on the list and no new one is admitted; but a removed directory
+            // allows nobody.
             guard directory.isGone else { return tell([error.message]) }
             list.note("\(directory.path): the directory of keys is gone, so no client is allowed")
         }
@@ -68,7 +70,7 @@ package final class AllowedClients: Sendable {
         tell(list.problems)
     }
 
-    /// Reports what is not reported yet.
+    /// Reports problems that are not reported yet.
     private func tell(_ problems: [String]) {
         let isNew = state.withLock { state in
             defer { state.reported = problems }

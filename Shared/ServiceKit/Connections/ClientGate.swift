@@ -3,7 +3,7 @@ package import Messages
 import Synchronization
 import ZeroMQ
 
-/// Lets clients in that are on the allow-list and says what each may do; logs and counts who is refused for the key or the role.
+/// Admits clients on the allow-list and knows each one's role; logs and counts those refused for their key or role.
 package final class ClientGate: Sendable {
     private let own: CurveKey
     private let clients: AllowedClients
@@ -12,8 +12,8 @@ package final class ClientGate: Sendable {
     private let refusals = Mutex(RefusalLog())
 
     /// Reads the list.
-    /// - Parameter own: the program's own key. Who shows it is the program, and may do everything here.
-    /// - Throws: `ServiceError` (bad configuration) for a directory with any key that can't be on the list.
+    /// - Parameter own: the program's own key. A client that presents it is the program itself, and may do everything.
+    /// - Throws: `ServiceError` (bad configuration) if any key in the directory can't be on the list.
     init(own: CurveKey, directory: KeyDirectory, logger: Logger, health: Health) throws(ServiceError) {
         self.own = own
         self.logger = logger
@@ -30,7 +30,7 @@ package final class ClientGate: Sendable {
         }
     }
 
-    /// Whether a client is served: asked in the middle of each handshake.
+    /// Whether a client is served. Called in the middle of each handshake.
     func admits(_ request: AuthenticationRequest) -> Bool {
         if request.client == own || clients.client(with: request.client) != nil { return true }
         note(
@@ -42,7 +42,7 @@ package final class ClientGate: Sendable {
         return false
     }
 
-    /// Notes that a client asked for what its role does not allow.
+    /// Records a request that the client's role does not allow.
     func noteRefusal(of key: String, _ error: RequestError) {
         var metadata: Logger.Metadata = [LogKey.clientKey: "\(key)", LogKey.error: "\(error)"]
         if let name = CurveKey(key).flatMap({ clients.client(with: $0)?.name }) {
@@ -63,7 +63,7 @@ package final class ClientGate: Sendable {
         logger.warning(message, metadata: metadata)
     }
 
-    /// What the client with a key may do now; nil for nothing.
+    /// The current role of the client with a key; nil if it may do nothing.
     package func role(of key: String) -> Role? {
         guard let key = CurveKey(key) else { return nil }
         return key == own ? .delete : clients.client(with: key)?.role

@@ -3,14 +3,14 @@ import MessageBus
 import Messages
 import ZeroMQ
 
-/// Keeps a subscriber connected to everything that its endpoints lead to, follows names to new addresses, and tells health
-/// who is away.
+/// Keeps a subscriber connected to all addresses of its endpoints, follows names to new addresses, and reports missing programs
+/// to health.
 actor Connections {
-    /// How often everything is looked at.
+    /// The interval between checks, in nanoseconds.
     private static let interval: Int64 = 500_000_000
-    /// The same while a name is looked up for the first time.
+    /// The interval while a name is looked up for the first time.
     private static let firstInterval: Int64 = 10_000_000
-    /// How long that may take before there is no hurry any more.
+    /// How long the short interval applies.
     private static let hurry: Int64 = 2_000_000_000
 
     private let subscriber: Subscriber
@@ -22,7 +22,7 @@ actor Connections {
     private let isNeeded: Bool
     private var plan: ConnectionPlan
     private var presence: Presence
-    /// When the answers were given that were taken.
+    /// When the answers were given that the plan has taken, by name.
     private var taken: [String: Int64] = [:]
     private let startedAt = MonotonicClock.now
 
@@ -43,13 +43,13 @@ actor Connections {
         presence = Presence(of: program, at: MonotonicClock.now)
     }
 
-    /// Connects to what needs no look-up, and has the rest looked up.
+    /// Connects to endpoints that need no look-up, and starts looking up the others.
     func begin() async throws {
         for address in plan.routes.flatMap(\.addresses) { try await subscriber.connect(to: address) }
         lookUp()
     }
 
-    /// Follows what changes, until the task is cancelled.
+    /// Follows changes until the task is cancelled.
     func keepUp() async throws {
         while true {
             lookUp()
@@ -88,7 +88,7 @@ actor Connections {
         }
         for address in change.disconnect {
             logger.notice("an address has gone", metadata: [LogKey.peer: "\(address)", LogKey.name: "\(name)"])
-            // It refuses only what it is not connected to.
+            // Fails only if the address is not connected.
             try? await subscriber.disconnect(from: address)
         }
     }

@@ -1,25 +1,24 @@
 package import Messages
 package import ZeroMQ
 
-/// A key in a file, as CZMQ and pyzmq write and read them: ZPL (RFC 4), where what matters is
-/// `metadata` / `role` and `curve` / `public-key`, `secret-key`. Everything else is passed over.
+/// A key in a file, as CZMQ and pyzmq write and read it: ZPL (RFC 4) with `metadata` / `role` and `curve` / `public-key`,
+/// `secret-key`. All other entries are ignored.
 package struct KeyCertificate: Hashable, Sendable {
-    /// The public half.
     package let publicKey: CurveKey
-    /// Both halves, where the file has both.
+    /// Both halves, if the file has both.
     package let pair: CurveKeyPair?
-    /// What its owner may do, where the file says so.
+    /// The owner's role, if the file has one.
     package let role: Role?
 
-    /// A certificate to be written.
+    /// Creates a certificate for writing.
     package init(publicKey: CurveKey, pair: CurveKeyPair? = nil, role: Role?) {
         self.publicKey = publicKey
         self.pair = pair
         self.role = role
     }
 
-    /// Reads a file's text.
-    /// - Throws: `InvalidValue`, which says what is wrong in it, and shows no key.
+    /// Parses a file's text.
+    /// - Throws: `InvalidValue`, which describes the fault without any key.
     package init(text: String) throws(InvalidValue) {
         let values = try Self.values(in: text)
         guard let publicKey = values["curve/public-key"] else { throw InvalidValue("it has no public-key under curve") }
@@ -32,7 +31,7 @@ package struct KeyCertificate: Hashable, Sendable {
                 throw InvalidValue("its secret-key is not a key: 40 characters of Z85")
             }
             guard pair.publicKey == publicKey else {
-                throw InvalidValue("its public-key and its secret-key are not of one pair")
+                throw InvalidValue("its public-key and its secret-key do not match")
             }
             self.pair = pair
         } else {
@@ -45,12 +44,12 @@ package struct KeyCertificate: Hashable, Sendable {
         }
     }
 
-    /// The text of the file that may be given away.
+    /// The text of the file that may be shared.
     package var publicText: String { text(withSecret: false) }
-    /// The text of the file that nobody else may see.
+    /// The text of the file that must stay secret.
     package var secretText: String { text(withSecret: true) }
 
-    /// The words for roles, for a message.
+    /// The words for roles, for messages.
     package static var roles: String { Role.allCases.map(\.rawValue).joined(separator: ", ") }
 
     private func text(withSecret: Bool) -> String {
@@ -63,7 +62,8 @@ package struct KeyCertificate: Hashable, Sendable {
         return text
     }
 
-    /// The values by their paths. Sections begin without an indent, values are indented; comments have lines of their own.
+    /// The values by section and key. Sections begin without an indent, values are indented; comments are on lines of their
+    /// own.
     private static func values(in text: String) throws(InvalidValue) -> [String: String] {
         var values: [String: String] = [:]
         var section = ""
@@ -75,7 +75,7 @@ package struct KeyCertificate: Hashable, Sendable {
                 continue
             }
             let key = "\(section)/\(content[..<sign].trimmed)"
-            guard values[key] == nil else { throw InvalidValue("line \(number + 1) says \(key) a second time") }
+            guard values[key] == nil else { throw InvalidValue("line \(number + 1) repeats \(key)") }
             values[key] = try unquoted(content[content.index(after: sign)...].trimmed, line: number + 1)
         }
         return values

@@ -3,19 +3,19 @@ package import Messages
 import SystemPackage
 import ZeroMQ
 
-/// Makes keys. What is there is never overwritten, and a file is there whole or not at all, also after a power cut.
+/// Creates keys. Existing files are never overwritten, and a file exists completely or not at all, even after a power cut.
 extension KeyDirectory {
-    /// What `make` did about a key.
+    /// The result of `make`.
     package enum Outcome: Hashable, Sendable {
-        /// It was there.
+        /// The key existed.
         case kept
-        /// It was made.
+        /// The key was created.
         case made
-        /// Its secret half was there, and the public one was missing.
+        /// The secret half existed, and the public one was created from it.
         case completed
     }
 
-    /// Makes the directory, for its owner alone, if it is not there.
+    /// Creates the directory, accessible only to its owner, if it does not exist.
     /// - Throws: `ServiceError` (I/O).
     package func create() throws(ServiceError) {
         guard mkdir(path.string, 0o700) != 0 else {
@@ -25,8 +25,8 @@ extension KeyDirectory {
         throw ServiceError(.inputOutput, "\(path) can't be made: \(Errno(rawValue: errno))")
     }
 
-    /// Makes a key if it is missing.
-    /// - Throws: `ServiceError`: I/O, or bad configuration if one of both files is there and does not fit.
+    /// Creates a key if it is missing.
+    /// - Throws: `ServiceError`: I/O, or bad configuration if only the public file exists, or the two files do not match.
     package func make(_ name: String, role: Role) throws(ServiceError) -> Outcome {
         let secretExists = Self.exists(secretFile(of: name))
         if Self.exists(publicFile(of: name)) {
@@ -49,7 +49,7 @@ extension KeyDirectory {
             }
         }
         let certificate = KeyCertificate(publicKey: keys.publicKey, pair: keys, role: role)
-        // The secret half first: the public one can be made from it, should this end between the two.
+        // The secret half first: if the program is interrupted between the two, the public one can be created from it.
         if !secretExists {
             try write(certificate.secretText, to: secretFile(of: name), permissions: .ownerReadWrite)
         }
@@ -57,15 +57,15 @@ extension KeyDirectory {
         return secretExists ? .completed : .made
     }
 
-    /// Puts a key on the list whose secret half somebody else has.
-    /// - Throws: `ServiceError` (I/O), also if there is a key of this name.
+    /// Adds a key to the list whose secret half is held elsewhere.
+    /// - Throws: `ServiceError` (I/O), also if a key of this name exists.
     package func add(_ certificate: KeyCertificate, as name: String) throws(ServiceError) {
         try write(
             certificate.publicText, to: publicFile(of: name), permissions: [.ownerReadWrite, .groupRead, .otherRead])
     }
 
     private func write(_ text: String, to file: FilePath, permissions: FilePermissions) throws(ServiceError) {
-        // The name is this process's own, and what a killed one left under it may go.
+        // The name contains this process's id; a file that a killed process left under it may be deleted.
         let temporary = path.appending(".new-\(getpid())")
         try attempt("write", file) {
             unlink(temporary.string)
@@ -73,12 +73,12 @@ extension KeyDirectory {
                 temporary, .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec], permissions: permissions)
             defer { unlink(temporary.string) }
             try descriptor.closeAfter {
-                // Whatever the umask took away.
+                // Independent of the umask.
                 guard fchmod(descriptor.rawValue, permissions.rawValue) == 0 else { throw Errno(rawValue: errno) }
                 try descriptor.writeAll(text.utf8)
                 guard fsync(descriptor.rawValue) == 0 else { throw Errno(rawValue: errno) }
             }
-            // A rename would put it in the place of one that came meanwhile.
+            // A rename would replace a file that another process created in the meantime.
             guard link(temporary.string, file.string) == 0 else { throw Errno(rawValue: errno) }
             try Self.sync(path)
         }

@@ -3,41 +3,40 @@ import Glibc
 package import SystemPackage
 package import ZeroMQ
 
-/// The directory with a program's keys: `<name>.key` may be known to all, `<name>.key_secret` to its owner alone. Every
-/// `<name>.key` is on the allow-list.
+/// The directory with a program's keys: `<name>.key` is public, `<name>.key_secret` only for its owner. Every `<name>.key` is
+/// on the allow-list.
 package struct KeyDirectory: Hashable, Sendable {
-    /// Where it is.
     package let path: FilePath
 
-    /// More than a certificate has.
+    /// In bytes; more than a certificate needs.
     private static let maximumFileSize = 1 << 16
     /// More clients than a program can serve.
     private static let maximumKeys = 10_000
     private static let writableByOthers: FilePermissions = [.groupWrite, .otherWrite]
 
-    /// A directory, there or not.
+    /// The directory need not exist.
     package init(_ path: FilePath) { self.path = path }
 
-    /// Where the public half of a key is.
+    /// The path of a key's public half.
     package func publicFile(of name: String) -> FilePath { path.appending("\(name).key") }
-    /// Where both halves of a key are.
+    /// The path of a key's file with both halves.
     package func secretFile(of name: String) -> FilePath { path.appending("\(name).key_secret") }
 
     /// Both halves of a key.
-    /// - Throws: `ServiceError` (bad configuration), also if others than the owner can read the file.
+    /// - Throws: `ServiceError` (bad configuration), also if anybody but the owner can read the file.
     package func pair(of name: String) throws(ServiceError) -> CurveKeyPair {
         let path = secretFile(of: name)
         let file = try read(path)
-        // What an orchestrator gives through a group belongs to somebody else.
+        // A file that an orchestrator provides through a group has another owner.
         let isOpenToGroup = file.isOurs && !file.permissions.isDisjoint(with: .groupReadWriteExecute)
         guard !file.isOpenToOthers, !isOpenToGroup else {
-            throw Self.bad(path, "others can read it: chmod 600 \(path), and make a new key if somebody may have")
+            throw Self.bad(path, "others can read it: chmod 600 \(path), and make a new key if others may have read it")
         }
         guard let pair = try Self.certificate(in: file, at: path).pair else {
             throw Self.bad(path, "it has no secret-key under curve")
         }
         if Self.exists(publicFile(of: name)), try publicKey(of: name) != pair.publicKey {
-            throw Self.bad(path, "it is not of one pair with \(publicFile(of: name)): remove one of both")
+            throw Self.bad(path, "it does not match \(publicFile(of: name)): remove one of them")
         }
         return pair
     }
@@ -49,8 +48,8 @@ package struct KeyDirectory: Hashable, Sendable {
         return try Self.certificate(in: read(path), at: path).publicKey
     }
 
-    /// Whose keys are in the directory. What is wrong with single ones is noted in the list.
-    /// - Throws: `ServiceError` (bad configuration) if the directory can't be read or anybody may put keys into it.
+    /// The list of the keys in the directory, with the problems of single keys.
+    /// - Throws: `ServiceError` (bad configuration) if the directory can't be read, or if others can put keys into it.
     package func allowList() throws(ServiceError) -> AllowList {
         let names = try names()
         var list = AllowList()
@@ -73,7 +72,7 @@ package struct KeyDirectory: Hashable, Sendable {
         return list
     }
 
-    /// Whether there is no such directory. One that can't be looked at is not gone.
+    /// Whether the directory does not exist. False if that can't be determined.
     var isGone: Bool {
         do {
             _ = try path.stat()
@@ -93,14 +92,14 @@ package struct KeyDirectory: Hashable, Sendable {
         }
     }
 
-    /// What differs when something in the directory has changed; nil if that can't be known.
+    /// The state of the directory and its keys, which differs after any change; nil if it can't be read.
     func fingerprint() -> [KeyFileState]? {
         guard let names = try? names(), let directory = KeyFileState(path) else { return nil }
         return [directory] + names.compactMap { KeyFileState(publicFile(of: $0)) }
     }
 
-    /// Refuses a directory that others than its owner can put keys into.
-    /// - Returns: whether it is on a file system that nobody can write to.
+    /// Refuses a directory into which anybody but its owner can put keys.
+    /// - Returns: whether its file system is read-only.
     private func requireSafe() throws(ServiceError) -> Bool {
         var system = statvfs()
         let isReadOnly = statvfs(path.string, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0

@@ -1,14 +1,14 @@
 import Glibc
 import SystemPackage
 
-/// What tells that a file or directory was changed: any change moves its change time (inode(7)).
+/// Detects changes of a file or directory: any change updates its change time (inode(7)).
 struct KeyFileState: Hashable, Sendable {
     private let inode: UInt64
     private let size: Int64
-    /// When it was changed last, in nanoseconds of the wall clock.
+    /// The time of the last change, in nanoseconds of the wall clock.
     let changed: Int64
 
-    /// The state of what a path leads to; nil if it leads nowhere.
+    /// The state of the file at a path; nil if there is none.
     init?(_ path: FilePath) {
         guard let status = try? path.stat() else { return nil }
         inode = UInt64(status.inode.rawValue)

@@ -1,8 +1,8 @@
 package import ZeroMQ
 
-/// Listens to programs, at every address that the names in their endpoints have now.
+/// Subscribes to programs, at all current addresses of the names in their endpoints.
 package struct Listener: Sendable {
-    /// How long a program that has come may take to know that it is listened to.
+    /// How long a program that has connected may take to process this program's subscriptions.
     private static let subscribing = Duration.seconds(1)
     private let subscriber: Subscriber
     private let connections: Connections
@@ -12,22 +12,22 @@ package struct Listener: Sendable {
         self.connections = connections
     }
 
-    /// What happened to the socket's connections so far.
+    /// The socket's connection events so far.
     var connectionEvents: ConnectionEvents { subscriber.connectionEvents }
 
-    /// Asks for messages whose first frame starts with a prefix. Counted: unsubscribe as often.
+    /// Subscribes to messages whose first frame starts with a prefix. Counted: unsubscribe as often.
     package func subscribe(to prefix: String) async throws(ZeroMQError) { try await subscriber.subscribe(to: prefix) }
 
-    /// Takes back one `subscribe(to:)`.
+    /// Undoes one `subscribe(to:)`.
     package func unsubscribe(from prefix: String) async throws(ZeroMQError) {
         try await subscriber.unsubscribe(from: prefix)
     }
 
-    /// Has batches tell which address messages of a topic came from.
+    /// Makes batches record the senders' addresses of messages whose topic starts with a prefix.
     package func tellOrigins(of prefix: String) async { await subscriber.tellOrigins(of: prefix) }
 
-    /// Calls a closure soon after a program has come, or come back, until the task is cancelled: what it published before
-    /// was not heard.
+    /// Calls a closure soon after each time that a program has connected or reconnected, until the task is cancelled: events
+    /// that it published before were missed.
     package func onReconnect(_ look: () async throws -> Void) async throws {
         for await _ in subscriber.arrivals {
             try await Task.sleep(for: Self.subscribing)
@@ -36,12 +36,12 @@ package struct Listener: Sendable {
         throw CancellationError()
     }
 
-    /// Takes what arrives, batch by batch, until the task is cancelled, and keeps connected meanwhile.
-    /// - Throws: `CancellationError`, `ZeroMQError` if the socket fails, and what `take` throws.
+    /// Takes received batches until the task is cancelled, and maintains connections meanwhile.
+    /// - Throws: `CancellationError`, `ZeroMQError` if the socket fails, and the errors of `take`.
     package func forEachBatch(_ take: @Sendable (MessageBatch) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
-            // It ends when it is cancelled, and not before.
+            // It ends only when it is cancelled.
             group.addTask { try await connections.keepUp() }
             try await subscriber.forEachBatch(take)
         }

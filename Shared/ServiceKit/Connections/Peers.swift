@@ -2,26 +2,25 @@ package import Logging
 package import MessageBus
 package import ZeroMQ
 
-/// How a program, or a subcommand, reaches the programs of Holdfast: every connection is opened here, since each says
-/// who is at its other end.
+/// Opens all connections of a program, or of a subcommand, to other programs, because each connection must know which program
+/// is at the other end.
 package struct Peers: Sendable {
     private let context: Context
     private let thread: SocketThread
     private let security: Security
 
-    /// Reaches others over sockets of this context, used on this thread.
     package init(context: Context, thread: SocketThread, security: Security) {
         self.context = context
         self.thread = thread
         self.security = security
     }
 
-    /// Listens to programs. A name that is not known yet is no error: health tells of it.
+    /// Subscribes to programs. A name that can't be resolved yet is not an error; health reports it.
     /// - Parameters:
-    ///   - topics: what their messages' topics begin with.
-    ///   - program: which program publishes there.
-    ///   - endpoints: where they publish: addresses, or names with any number of addresses.
-    ///   - names: who looks names up.
+    ///   - topics: the prefixes of the messages' topics.
+    ///   - program: the program that publishes at the endpoints.
+    ///   - endpoints: addresses, or names with any number of addresses.
+    ///   - names: looks names up.
     package func listener(
         to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions = SocketOptions(),
         isNeeded: Bool = true, names: NameLookup = .system, health: Health, logger: Logger
@@ -37,7 +36,6 @@ package struct Peers: Sendable {
         return Listener(subscriber, connections)
     }
 
-    /// Opens a socket that asks a program.
     package func client(
         of program: Program, at endpoint: Endpoint, options: SocketOptions = SocketOptions()
     ) throws -> RequestClient {
@@ -46,15 +44,15 @@ package struct Peers: Sendable {
         return try RequestClient(context: context, thread: thread, endpoint: endpoint.description, options: options)
     }
 
-    /// How publishers are asked, at the endpoints that descriptions of streams name.
+    /// A client for publishers, at the endpoints in descriptions of streams.
     package var publishers: Publishers {
         Publishers(context: context, thread: thread) { (endpoint) throws(ZeroMQError) in
-            // It came over the network: what makes no sense, or may not be connected to, is as good as away.
+            // The endpoint came over the network: an invalid or forbidden one is treated as unreachable.
             guard let place = try? Endpoint(typed: endpoint) else {
                 throw ZeroMQError(.invalidArgument, during: "connecting to \(endpoint)")
             }
             var options = SocketOptions()
-            // Four times what a publisher of ours answers with.
+            // Four times a publisher's largest reply.
             options.maximumFrameSize = 16 << 20
             do throws(ServiceError) {
                 options.security = try security.connecting(to: .sensorPublisher, at: [place])

@@ -1,12 +1,12 @@
 package import Messages
 
 extension Program {
-    /// What the program needs to be allowed at the others.
+    /// The role that the program needs at the other programs.
     package var role: Role {
         switch self {
-        // One marks and removes files at log-manager, the other does what people ask for on its page.
+        // archiver marks and removes files at log-manager, console does what people request on its page.
         case .archiver, .console: .delete
-        // They listen, ask for missing samples and for what log-manager knows.
+        // They only listen, and request missing samples and log-manager's configuration.
         case .sensorPublisher, .recorder, .stepCounter, .logManager, .relay: .listen
         }
     }

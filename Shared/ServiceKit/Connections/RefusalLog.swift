@@ -1,26 +1,25 @@
-/// Which refused clients are worth a line in the log: each kind once in a while, and never more than a few.
+/// Decides which refused clients to log: each kind once per interval, and only a limited number of kinds.
 ///
-/// A client that is refused tries again every second, and a hostile one a thousand times a second under names of its own.
+/// A refused client tries again every second; a hostile one may do so a thousand times a second, each time under another name.
 package struct RefusalLog {
-    /// How long a kind is not mentioned again, in nanoseconds.
+    /// How long a kind is not logged again, in nanoseconds.
     package static let interval: Int64 = 60_000_000_000
-    /// How many kinds are mentioned in that time.
+    /// The maximum number of kinds that are logged in that time.
     package static let maximumKinds = 20
 
-    /// How many clients were refused so far.
     package private(set) var count = 0
     private var mentioned: Set<String> = []
     private var intervalStart = Int64.min
     private var unmentioned = 0
 
-    /// Nobody was refused yet.
     package init() {}
 
-    /// Notes a refusal.
+    /// Records a refusal.
     /// - Parameters:
-    ///   - kind: what makes it the same as an earlier one.
+    ///   - kind: refusals of the same kind are logged once.
     ///   - now: an instant of `MonotonicClock`.
-    /// - Returns: nil if it is not to be mentioned; else how many were not since the last that was.
+    /// - Returns: nil if the refusal is not to be logged; otherwise the number of refusals that were not logged since the last
+    ///   one that was.
     package mutating func note(_ kind: String, at now: Int64) -> Int? {
         count += 1
         if intervalStart == .min || now - intervalStart >= Self.interval {

@@ -1,14 +1,12 @@
 package import MessageBus
 import ServiceLifecycle
 
-/// Answers requests as a part of a program, until it is asked to stop.
+/// Answers requests until the program shuts down.
 ///
-/// It comes first among the parts and so stops last: health is told, and sessions can be asked for, while the others
-/// still drain.
+/// It is the first of the parts and so stops last: health can be read, and sessions queried, while the others drain.
 package struct ReplyService: Service {
     private let server: ReplyServer
 
-    /// A part that answers by this server.
     package init(server: ReplyServer) {
         self.server = server
     }

@@ -2,9 +2,9 @@ package import MessageBus
 import Messages
 
 extension RequestRouter {
-    /// Answers what every program answers: `service.health`, `service.describe` and `service.clock`. Call it last, when
-    /// all other methods are there to be described.
-    /// - Parameter endpoints: asked at each description, since real ports are known only after listening.
+    /// Sets the handlers of every program's methods: `service.health`, `service.describe` and `service.clock`. Call it last,
+    /// when all other methods exist and can be described.
+    /// - Parameter endpoints: evaluated for each description, since actual ports are known only after binding.
     package mutating func onServiceRequests(
         of program: Program, health: Health, endpoints: @escaping @Sendable () -> ServiceEndpoints
     ) {

@@ -1,8 +1,8 @@
 package import Messages
 
 extension Role: ConfigurationValue, CustomStringConvertible {
-    /// Reads the word for a role.
-    /// - Throws: `InvalidValue` with the words that there are.
+    /// Parses a role's word.
+    /// - Throws: `InvalidValue` with the known words.
     package init(typed text: String) throws(InvalidValue) {
         guard let role = Role(rawValue: text) else {
             let words = Role.allCases.map(\.rawValue).joined(separator: ", ")

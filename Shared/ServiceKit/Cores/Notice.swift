@@ -1,11 +1,11 @@
 package import Logging
 package import Messages
 
-/// What a core of any program has to say to people and to other programs.
+/// An effect of any program's core for people and for other programs.
 package enum Notice: Sendable {
     case publish(any Event)
     case log(Logger.Level, Logger.Message, Logger.Metadata)
-    /// Report a problem to health under a key: until it is cleared, or as long as is said.
+    /// Report a problem to health under a key, until it is cleared or for a duration.
     case report(Health.Severity, String, for: String, lasting: Duration? = nil)
     /// Clear the problem that health has under a key.
     case clear(String)
@@ -15,7 +15,7 @@ package enum Notice: Sendable {
     case lost
 }
 
-/// An effect of a core: a notice, or work of its program.
+/// An effect of a core: a notice, or a task of its program.
 package protocol CoreEffect {
     static func notice(_ notice: Notice) -> Self
 }
@@ -39,16 +39,16 @@ extension CoreEffect {
 
     package static func clear(_ key: String) -> Self { .notice(.clear(key)) }
 
-    /// Reports a warning, or clears it if there is none any more.
+    /// Reports a warning, or clears it if the sentence is nil.
     package static func warn(_ sentence: String?, for key: String) -> Self {
         sentence.map { .degraded($0, for: key) } ?? .clear(key)
     }
 
-    /// Reports under the key `clock` that somebody's clock is wrong.
+    /// Reports a wrong clock under the key `clock`.
     /// - Parameters:
-    ///   - owner: whose it is: a device, an endpoint.
-    ///   - seconds: how far it is ahead of this machine's; negative if it is behind.
-    ///   - consequence: the rest of the sentence: what comes of it, and what to do.
+    ///   - owner: the clock's owner: a device, an endpoint.
+    ///   - seconds: how far the clock is ahead of this machine's; negative if it is behind.
+    ///   - consequence: the rest of the sentence: the consequence, and what to do.
     package static func wrongClock(of owner: String, ahead seconds: Double, _ consequence: String) -> Self {
         let direction = seconds > 0 ? "ahead of" : "behind"
         return .degraded(
@@ -56,12 +56,12 @@ extension CoreEffect {
             for: "clock")
     }
 
-    /// Reports that no publisher is heard, or that this is over.
-    /// - Parameter publishers: where they are listened to.
+    /// Reports that no publisher is heard, or clears that report.
+    /// - Parameter publishers: the endpoints that are subscribed to.
     package static func silence(_ isSilent: Bool, at publishers: String) -> Self {
         .warn(
             isSilent
-                ? "no publisher is heard at \(publishers): start sensor-publisher, or say with --subscribe where it is"
+                ? "nothing is received from a publisher at \(publishers): start sensor-publisher, or give its address with --subscribe"
                 : nil,
             for: "publishers")
     }

@@ -1,26 +1,25 @@
 package import MessageBus
 package import Messages
 
-/// A core that hears what publishers say: samples, and descriptions of their streams.
+/// A core that receives publishers' samples and descriptions of streams.
 package protocol ListeningCore: ProgramCore {
     /// Takes an event of a publisher.
-    /// - Returns: the description that it was, if it was one.
-    /// - Throws: `MessageError` or `DecodingError` for one that can't be read.
+    /// - Returns: the description, if the event was one.
+    /// - Throws: `MessageError` or `DecodingError` for an event that can't be read.
     func take(_ frames: EventFrames, at now: Moment) throws -> StreamDescription?
 }
 
-/// A core whose streams have missing samples replayed, each one request after the other.
+/// A core that replays its streams' missing samples, with one request at a time for each stream.
 package protocol RecoveringCore: ListeningCore {
-    /// What a stream's publisher is to replay next; nil if nothing is missing, which ends the recovery.
+    /// The next samples that a stream's publisher is to replay; nil if none are missing, which ends the recovery.
     func missing(_ name: StreamName, at now: Moment) -> MissingSamples?
 
     /// Whether a stream's publisher is running and reachable.
     func isHeard(_ name: StreamName, at now: Moment) -> Bool
 
-    /// Takes the answer to a request for missing samples.
-    /// - Parameter count: how many samples the frames hold, by the answer.
+    /// Takes the reply to a request for missing samples.
+    /// - Parameter count: the number of samples in the frames, according to the reply.
     func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment)
 
-    /// Gives up what a request asked for.
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason, at now: Moment)
 }

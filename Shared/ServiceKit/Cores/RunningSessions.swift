@@ -1,19 +1,19 @@
 package import Messages
 
-/// Which sessions run, as far as their recorders say so: they publish an event of each one that runs every second.
+/// The running sessions, according to their recorders, which publish an event of each running session every second.
 package struct RunningSessions {
-    /// Sessions that are known to run: a stranger could publish under ever new names.
+    /// The maximum number of sessions: a hostile program could publish under new names without end.
     private static let maximum = 1_000
 
     /// How long a session counts as running after an event of it, in nanoseconds.
     package let life: Int64
-    /// When each session was heard of, on the monotonic clock.
+    /// The time of the last event of each session, on the monotonic clock.
     private var heard: [String: Int64] = [:]
 
     package init(life: Int64) { self.life = life }
 
     /// Takes an event of a session.
-    /// - Returns: whether a session runs since then that did not before.
+    /// - Returns: whether the session started to run with this event.
     package mutating func note(_ event: RecordingEvent, at now: Int64) -> Bool {
         let isFailed = event.change == .failure && event.stream == nil
         let isOver = SessionStatus(rawValue: event.status)?.isOver == true
@@ -27,12 +27,12 @@ package struct RunningSessions {
         return isNew
     }
 
-    /// The sessions that run, sorted.
+    /// The running sessions, sorted.
     package mutating func names(at now: Int64) -> [String] {
         heard = heard.filter { now - $0.value < life }
         return heard.keys.sorted()
     }
 
-    /// When the first session ends of which nothing more is heard, on the monotonic clock; nil without sessions.
+    /// When the first session stops counting as running if it has no more events, on the monotonic clock; nil without sessions.
     package var nextSilence: Int64? { heard.values.min()?.addingClamped(life) }
 }

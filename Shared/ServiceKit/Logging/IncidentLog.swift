@@ -2,9 +2,9 @@ import Logging
 import PeerLimits
 import ServiceLifecycle
 
-/// Logs which peers were cut off or never let in and counts them in health.
+/// Logs peers that were disconnected or refused, and counts them in health.
 struct IncidentLog: Service {
-    /// How long incidents are added up before they are logged again: a flood makes a few lines per interval.
+    /// How long incidents are summed up before they are logged again: a flood makes a few lines per interval.
     private static let interval = Duration.seconds(10)
 
     private let incidents: ConnectionIncidents

@@ -1,13 +1,12 @@
 import Logging
 
-/// Writes each log line to standard error as one JSON object, whole.
+/// Writes each log line to standard error as one JSON object, in one piece.
 struct JSONLogHandler: LogHandler {
     private let program: String
     var logLevel = Logger.Level.info
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    /// A handler for the lines of a program.
     init(program: String) { self.program = program }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -4,10 +4,10 @@ import Messages
 /// A log line as JSON:
 /// `{"timestamp":"2026-11-21T08:08:27.573Z","level":"notice","program":"recorder","message":"started","session":"s1"}`.
 ///
-/// Metadata are fields beside the others; one with the name of another gets `metadata.` in front of its own. Values are
-/// text, as the log has them, but lists and dictionaries are those of JSON.
+/// Metadata are fields of the same object; a key that equals a standard field gets the prefix `metadata.`. Values are text, as
+/// the log has them, but lists and dictionaries are JSON's.
 struct LogLine {
-    /// What every line has.
+    /// The standard fields of every line.
     private static let ownFields: Set = ["timestamp", "level", "program", "message"]
 
     let date: WallTime
@@ -16,7 +16,6 @@ struct LogLine {
     let message: String
     let metadata: Logger.Metadata
 
-    /// A line.
     init(
         at date: WallTime = .now, level: Logger.Level, program: String, message: String,
         metadata: Logger.Metadata = [:]
@@ -28,7 +27,7 @@ struct LogLine {
         self.metadata = metadata
     }
 
-    /// The object and its line break. Whatever is in the texts, there is no other line break, and no other object.
+    /// The object and its line break. Whatever the texts contain, there is no other line break and no other object.
     var bytes: [UInt8] {
         var text = ByteBuffer(capacity: 256)
         text.append(utf8: "{\"timestamp\":\"\(date.text(in: 0))\",\"level\":\"\(level.rawValue)\",\"program\":")

@@ -1,7 +1,7 @@
 package import Logging
 
 extension LoggingSystem {
-    /// Sends every log line to standard error from a level on. Only a program's main calls this, once.
+    /// Sends log lines of at least a level to standard error. Only a program's main calls this, once.
     package static func bootstrapStandardError(from level: Logger.Level, as format: LogStyle = .text) {
         bootstrap { label in
             var handler: any LogHandler =

@@ -7,15 +7,15 @@ import ZeroMQ
 
 /// The parts of a program that answer requests on its REP socket and, if configured, serve its metrics over HTTP.
 package struct AnsweringParts: Sendable {
-    /// Where it listens, with the real ports.
+    /// The program's endpoints, with actual ports.
     package let endpoints: ServiceEndpoints
-    /// They stop last, so that a program that stops says so.
+    /// They stop last, so that a program that is shutting down still reports it.
     package let parts: [any Service]
 
-    /// Listens for requests.
+    /// Binds the REP socket.
     /// - Parameters:
-    ///   - router: what is answered besides what every program answers.
-    ///   - metrics: what the program counts, asked for whenever somebody reads its metrics.
+    ///   - router: the program's methods, besides those of every program.
+    ///   - metrics: the program's counts, read whenever somebody reads its metrics.
     package init(
         on host: ServiceHost, router: RequestRouter = RequestRouter(),
         metrics: @escaping @Sendable () async -> MetricsPage
@@ -54,7 +54,7 @@ package struct AnsweringParts: Sendable {
             ]
     }
 
-    /// Where the program listens: with the ports asked for, then with the real ones.
+    /// The program's endpoints: first with the configured ports, then with the actual ones.
     private final class Bound: Sendable {
         private let current: Mutex<ServiceEndpoints>
 

@@ -3,14 +3,14 @@ import SystemPackage
 import ZeroMQ
 
 extension ExitStatus {
-    /// The exit code that an error which ended a program stands for.
+    /// The exit code for an error that ended a program.
     ///
     /// - `ServiceError`: its own.
     /// - `InvalidValue`: bad configuration.
-    /// - `Errno` and `ZeroMQError`: I/O, except for an endpoint that this machine does not have (bad configuration)
-    ///   and a peer that did not answer (peer unavailable).
-    /// - `RequestError`, thrown where another program refused: peer unavailable.
-    /// - Anything else is a mistake of our own: failed.
+    /// - `Errno` and `ZeroMQError`: I/O, except for an endpoint that this machine does not have (bad configuration) and a peer
+    ///   that did not answer (peer unavailable).
+    /// - `RequestError`, from another program's refusal: peer unavailable.
+    /// - Anything else is a fault of the program: failed.
     package init(_ error: any Error) {
         switch error {
         case let error as ServiceError:

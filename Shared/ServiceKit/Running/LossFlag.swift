@@ -4,12 +4,9 @@ import Synchronization
 package final class LossFlag: Sendable {
     private let value = Atomic(false)
 
-    /// Nothing was lost.
     package init() {}
 
-    /// Whether it was raised.
     package var isRaised: Bool { value.load(ordering: .acquiring) }
 
-    /// Something was lost.
     package func raise() { value.store(true, ordering: .releasing) }
 }

@@ -1,9 +1,9 @@
 import ServiceLifecycle
 
-/// A part of a program under the rule that the program runs as long as all its parts.
+/// A part of a program that shuts the program down when it ends.
 ///
-/// ServiceLifecycle takes a part that ends before its turn during a shutdown for a failure. A writer that ends because
-/// its reader did is none, so a part that has ended asks for the shutdown and waits for its turn.
+/// ServiceLifecycle treats a part that ends before its turn during a shutdown as a failure. But a writer that ends because its
+/// reader did has not failed, so a part that has ended requests the shutdown and waits for its turn.
 struct ManagedService: Service {
     let service: any Service
     let hasEnded: @Sendable () -> Void

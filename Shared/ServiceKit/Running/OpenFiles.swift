@@ -1,11 +1,11 @@
 import Glibc
 
-/// How many files a process may have open: each connection is one, and so is each log.
+/// The limit of open file descriptors: each connection takes one, and so does each stream file.
 enum OpenFiles {
-    /// Enough for every connection that `PeerLimits` lets through, and every log.
+    /// Enough for every connection that `PeerLimits` allows, and every stream file.
     private static let enough: rlim_t = 1 << 16
 
-    /// Takes as many as the system lets us have. Shells and container engines often begin with 1,024.
+    /// Raises the limit as far as the system allows. Shells and container engines often start with 1,024.
     static func raiseLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < enough else {

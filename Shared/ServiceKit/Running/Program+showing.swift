@@ -1,7 +1,7 @@
 import ArgumentParser
 
 extension Program {
-    /// Does what a subcommand is for. An error is shown, and ends the subcommand with the exit code that it stands for.
+    /// Runs a subcommand. An error is printed, and ends the subcommand with its exit code.
     package func showing<Outcome>(_ body: () async throws -> Outcome) async throws -> Outcome {
         do {
             return try await body()

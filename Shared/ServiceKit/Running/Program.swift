@@ -1,16 +1,16 @@
-/// The programs of Holdfast: their names, and the ports on which they publish and reply by default.
+/// The programs of Holdfast: their names, and their default ports.
 package enum Program: String, CaseIterable, CustomStringConvertible, Sendable {
-    /// Samples sources and publishes batches.
+    /// Takes samples from sources and publishes batches.
     case sensorPublisher = "sensor-publisher"
     /// Records sessions.
     case recorder
     /// Detects steps live.
     case stepCounter = "step-counter"
-    /// Knows and removes finished log files.
+    /// Catalogs and removes finished stream files.
     case logManager = "log-manager"
     /// Archives and uploads finished sessions.
     case archiver
-    /// Serves a web page about the others.
+    /// Serves a web page about the other programs.
     case console
     /// Carries streams between sites, through NATS.
     case relay
@@ -28,13 +28,12 @@ package enum Program: String, CaseIterable, CustomStringConvertible, Sendable {
         }
     }
 
-    /// Where the program publishes by default. The console publishes nothing, and its page is at its first port.
+    /// The default endpoint for events. The console publishes nothing; its page is at its first port.
     package var defaultPublish: Endpoint {
         self == .console ? .inProcess("console") : .loopback(port: firstPort)
     }
-    /// Where the program answers requests by default.
+    /// The default endpoint for requests.
     package var defaultReply: Endpoint { .loopback(port: firstPort + 1) }
 
-    /// The name that people type.
     package var description: String { rawValue }
 }

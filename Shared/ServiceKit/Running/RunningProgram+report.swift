@@ -1,6 +1,6 @@
 extension RunningProgram {
-    /// Asks a running program for a subcommand, and prints what is made of its answers; an error is shown, and ends the
-    /// subcommand with the exit code that it stands for.
+    /// Asks a running program for a subcommand, and prints the resulting text; an error is printed, and ends the subcommand
+    /// with its exit code.
     package static func report(
         of program: Program, options: ServiceOptions, _ body: (RunningProgram) async throws -> String
     ) async throws {

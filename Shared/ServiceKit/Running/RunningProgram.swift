@@ -2,19 +2,19 @@ import MessageBus
 package import Messages
 import ZeroMQ
 
-/// A running program as its subcommands ask it, over its REP socket. The endpoint is found as the program itself finds
-/// it, so on one machine no options are needed.
+/// A running program, which its subcommands ask over its REP socket. They find the endpoint as the program itself does, so no
+/// options are needed on the same machine.
 package struct RunningProgram {
     private let program: Program
     private let client: RequestClient
 
-    /// Connects.
-    /// - Throws: `ServiceError` if the endpoint does not say where to ask.
+    /// Connects to the program.
+    /// - Throws: `ServiceError` if the endpoint has no port to connect to.
     package init(_ program: Program, options: ServiceOptions) throws {
         let reader = try ConfigurationReader(for: program, flags: options.flags)
         let endpoint = try Self.endpoint(of: program, reading: reader)
         var socketOptions = SocketOptions()
-        // Nothing is owed to a program that did not answer.
+        // A request to a program that did not answer need not be delivered.
         socketOptions.linger = .zero
         self.program = program
         let peers = Peers(
@@ -23,21 +23,22 @@ package struct RunningProgram {
         client = try peers.client(of: program, at: endpoint, options: socketOptions)
     }
 
-    /// Where a program is asked that listens at the setting `reply`.
-    /// - Throws: `ServiceError` (bad configuration), also if that does not say which port it is.
+    /// The endpoint of a program that listens at the setting `reply`.
+    /// - Throws: `ServiceError` (bad configuration), also if the setting does not determine the port.
     package static func endpoint(
         of program: Program, reading reader: ConfigurationReader
     ) throws(ServiceError) -> Endpoint {
         let listener = try reader.value(\ServiceSettings.$reply) ?? program.defaultReply
         guard let endpoint = listener.reachableLocally else {
             throw ServiceError(
-                .badConfiguration, "\(listener) does not say which port to ask: give --reply the one of the ready line")
+                .badConfiguration,
+                "\(listener) has no fixed port to send requests to: pass --reply with the port in the ready line")
         }
         return endpoint
     }
 
-    /// Asks.
-    /// - Throws: `RequestError` if it is refused, `ServiceError` (peer unavailable) where nobody answers in time.
+    /// Sends a request and waits for its reply.
+    /// - Throws: `RequestError` if the request is refused, `ServiceError` (peer unavailable) if there is no reply in time.
     package func ask<Question: Request>(
         _ question: Question, timeout: TimeSpan = .seconds(10)
     ) async throws -> Question.Reply {
@@ -46,7 +47,7 @@ package struct RunningProgram {
         } catch let error as ZeroMQError where error.code == .timedOut {
             throw ServiceError(
                 .peerUnavailable,
-                "no \(program) answers at \(client.endpoint) within \(timeout): start one, or say --reply ENDPOINT")
+                "no \(program) answers at \(client.endpoint) within \(timeout): start one, or pass --reply ENDPOINT")
         }
     }
 }

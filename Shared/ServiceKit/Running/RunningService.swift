@@ -2,20 +2,19 @@ package import MessageBus
 package import Metrics
 package import ServiceLifecycle
 
-/// A service that is set up and about to run: what it answers, its long work, and how it went.
+/// A service that is set up and about to run: its request handlers, its long-running parts, and its outcome.
 package struct RunningService {
-    /// The methods that the service answers, besides those of every program.
+    /// The service's methods, besides those of every program.
     package var router: RequestRouter
-    /// Makes the long work, once all endpoints are known. Parts are stopped in reverse order, each when the next has
-    /// ended; they should end soon after `gracefulShutdown()`, and must end when they are cancelled.
+    /// Creates the long-running parts, once all endpoints are known. Parts are stopped in reverse order, each after the next
+    /// one has ended; they should end soon after `gracefulShutdown()`, and must end when they are cancelled.
     package var parts: (ServiceEndpoints) throws -> [any Service]
-    /// Asked when all parts have ended: `done`, or `doneWithLoss`.
+    /// Called when all parts have ended; returns `done` or `doneWithLoss`.
     package var outcome: @Sendable () -> ExitStatus
 
-    /// What the service counts, asked for whenever somebody reads its metrics.
+    /// The service's counts, read whenever somebody reads its metrics.
     package var metrics: @Sendable () async -> MetricsPage
 
-    /// A service that is set up.
     package init(
         router: RequestRouter, outcome: @escaping @Sendable () -> ExitStatus = { .done },
         metrics: @escaping @Sendable () async -> MetricsPage = { MetricsPage() },

@@ -1,8 +1,8 @@
 package import ArgumentParser
 package import ZeroMQ
 
-/// A program's main: its options, how its settings are read, and how its service is set up. The rest is the same for
-/// all programs and done here: `--check`, logging, sockets, signals, exit codes, and the `health` subcommand.
+/// A program's main: its options, the group of its settings, and the setup of its service. Everything else is the same for all
+/// programs and done here: `--check`, logging, sockets, signals, exit codes, and the `health` subcommand.
 ///
 /// ```swift
 /// @main
@@ -16,7 +16,7 @@ package import ZeroMQ
 /// }
 /// ```
 package protocol ServiceCommand: AsyncParsableCommand {
-    /// What the program reads besides `ServiceSettings`.
+    /// The program's settings besides `ServiceSettings`.
     associatedtype Settings: SettingGroup
 
     static var program: Program { get }
@@ -24,17 +24,16 @@ package protocol ServiceCommand: AsyncParsableCommand {
     /// The options that every program has.
     var options: ServiceOptions { get }
 
-    /// The program's own options.
     var settings: SettingFlags<Settings> { get }
 
-    /// Checks for `--check` what a look at the disk tells, and changes nothing.
-    /// - Throws: `ServiceError` or `Errno`, with what is wrong.
+    /// Checks the state on disk for `--check`, and changes nothing.
+    /// - Throws: `ServiceError` or `Errno` for a problem.
     static func check(_ settings: Settings, _ configuration: ServiceConfiguration) async throws
 
-    /// How the program's PUB socket is bounded.
+    /// The limits of the program's PUB socket.
     static func publishingOptions(_ settings: Settings) -> SocketOptions
 
-    /// Sets the service up. Nothing is answered and no part runs before this returns.
+    /// Sets the service up. Requests are answered and parts run only after this returns.
     static func start(_ settings: Settings, on host: ServiceHost) async throws -> RunningService
 }
 
@@ -50,7 +49,7 @@ extension ServiceCommand {
             subcommands: [HealthCommand<Self>.self])
     }
 
-    /// All that was given on the command line.
+    /// All values given on the command line.
     package var flags: FlagValues {
         var flags = options.flags
         flags.add(settings.flags)

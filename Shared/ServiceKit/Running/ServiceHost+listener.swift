@@ -3,30 +3,30 @@ import Messages
 package import ZeroMQ
 
 extension ServiceHost {
-    /// Listens to programs. A name that is not known yet is no error: health tells of it.
+    /// Subscribes to programs. A name that can't be resolved yet is not an error; health reports it.
     /// - Parameters:
-    ///   - topics: what their messages' topics begin with.
-    ///   - program: which program publishes there.
-    ///   - endpoints: where they publish: addresses, or names with any number of addresses.
-    ///   - isNeeded: whether health reports that it is away. This program does without another one.
-    ///   - names: who looks names up.
+    ///   - topics: the prefixes of the messages' topics.
+    ///   - program: the program that publishes at the endpoints.
+    ///   - endpoints: addresses, or names with any number of addresses.
+    ///   - isNeeded: whether health reports a missing program; false if this program can do without it.
+    ///   - names: looks names up.
     package func listener(
         to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions = SocketOptions(),
         isNeeded: Bool = true, names: NameLookup = .system
     ) async throws -> Listener {
-        // Only a program that listens can get one: 0 says that none came.
+        // Only a program that listens can receive one: 0 reports that none came.
         health.measure(.malformedMessages, 0)
         return try await peers.listener(
             to: topics, of: program, at: endpoints, options: options, isNeeded: isNeeded, names: names, health: health,
             logger: logger)
     }
 
-    /// Listens to publishers' descriptions of their streams, and is told where each comes from: they say where to ask for
-    /// samples, and may be mistaken.
+    /// Subscribes to publishers' descriptions of their streams, and records each sender's address: descriptions name the
+    /// endpoint that replays samples, which may be wrong.
     /// - Parameters:
-    ///   - receiveHighWaterMark: how many messages may wait in the socket for each publisher.
-    ///   - messageBytes: how long those may be on average. A publisher whose messages take more together is cut off, so it
-    ///     must be more than those of an honest one take while this program does not get to read them.
+    ///   - receiveHighWaterMark: how many messages of each publisher may wait in the socket.
+    ///   - messageBytes: their maximum average size. A publisher whose waiting messages exceed the product is disconnected, so
+    ///     it must be more than an honest publisher sends while this program is not reading.
     package func listenerToStreams(
         at endpoints: [Endpoint], receiveHighWaterMark: Int, messageBytes: Int = 0
     ) async throws -> Listener {
@@ -39,7 +39,7 @@ extension ServiceHost {
 }
 
 extension SocketOptions {
-    /// Those of a socket in which so many messages of such a length may wait for each publisher.
+    /// Creates the options of a socket in which this many messages of this average size may wait for each publisher.
     package init(receiveHighWaterMark: Int, messageBytes: Int) {
         self.init()
         self.receiveHighWaterMark = receiveHighWaterMark

@@ -5,39 +5,35 @@ import Metrics
 import PeerLimits
 package import ZeroMQ
 
-/// What a service is built on: its settings, its sockets' thread, its publisher, its log and its health.
+/// The base of a service: its settings, its sockets' thread, its publisher, its log and its health.
 ///
-/// `ServiceRunner` makes one for a program; a test makes one for itself, with `inproc` endpoints and a log in memory.
+/// `ServiceRunner` creates one for a program; a test creates its own, with `inproc` endpoints and a log in memory.
 package struct ServiceHost: Sendable {
-    /// The settings that every program has.
     package let configuration: ServiceConfiguration
-    /// For the program's life-cycle and for what may be lost; never per message.
+    /// For the program's life-cycle and for possible losses; never per message.
     package let logger: Logger
-    /// Where the parts of the program report how they are.
     package let health: Health
     /// The owner of libzmq's threads: one per process.
     package let context: Context
-    /// What happened to the connections of the context's sockets.
+    /// Incidents on the connections of the context's sockets.
     let incidents: ConnectionIncidents
-    /// The thread that sockets are used on.
     package let thread: SocketThread
-    /// The program's PUB socket, listening already.
+    /// The program's PUB socket, already bound.
     package let publisher: EventPublisher
-    /// Where `publisher` listens, with its real port.
+    /// The endpoint of `publisher`, with the actual port.
     package let publishEndpoint: String
-    /// Where metrics are read, once `AnsweringParts` serve them; nil if they are not wanted.
+    /// The server of metrics, which `AnsweringParts` runs; nil if metrics are not configured.
     let metricsServer: MetricsServer?
-    /// Who may speak with the program's own sockets; nil if there are no keys.
+    /// Admits clients to the program's own sockets; nil if there are no keys.
     package let gate: ClientGate?
-    /// How the program's own sockets are protected.
+    /// The protection of the program's own sockets.
     package let listening: SocketSecurity
 
-    /// How the program reaches others.
     package var peers: Peers { Peers(context: context, thread: thread, security: configuration.security) }
 
-    /// Starts the thread and listens for subscribers.
-    /// - Parameter publishing: what bounds the PUB socket.
-    /// - Throws: `ZeroMQError` if the endpoint can't be listened on, `ServiceError` where keys can't be on the list or metrics can't be
+    /// Starts the thread and binds the PUB socket.
+    /// - Parameter publishing: the limits of the PUB socket.
+    /// - Throws: `ZeroMQError` if the endpoint can't be bound, `ServiceError` if a key can't be on the list or metrics can't be
     ///   served.
     package init(
         configuration: ServiceConfiguration, logger: Logger, health: Health = Health(),
@@ -61,7 +57,7 @@ package struct ServiceHost: Sendable {
         metricsServer = try configuration.metrics.map(MetricsService.listen)
     }
 
-    /// Listens for requests, and answers each as far as the asker's role allows.
+    /// Binds the REP endpoint, and answers each request that the client's role allows.
     package func replyServer(answering router: RequestRouter) async throws -> ReplyServer {
         var options = SocketOptions.replying
         options.security = listening
@@ -72,7 +68,7 @@ package struct ServiceHost: Sendable {
             options: options,
             role: { [gate] user in
                 guard let gate else { return .delete }
-                // Nobody comes in without a key but from within the process.
+                // With a gate, only connections within the process have no key.
                 guard let user else { return isInProcess ? .delete : nil }
                 return gate.role(of: user)
             },

@@ -8,26 +8,27 @@ import ZeroMQ
 
 /// Runs a program from its command line to its exit code.
 ///
-/// Configuration, sockets, the ready line, then the service's parts until SIGTERM or SIGINT; then each part is told to
-/// stop, in reverse order, and has time to finish its work. A second signal, or the end of that time, cuts it short.
+/// It reads the configuration, opens sockets, prints the ready line, and runs the service's parts until SIGTERM or SIGINT. Then
+/// each part is told to stop, in reverse order, and has time to finish its work. A second signal, or the end of that time,
+/// cancels the rest.
 package enum ServiceRunner<Command: ServiceCommand> {
-    /// How long a program may take to drain and flush. Container engines send SIGKILL 10 s after SIGTERM; by then the
-    /// program should have said itself what it could not do.
+    /// How long a program may take to drain and flush. Container engines send SIGKILL 10 s after SIGTERM; before that, the
+    /// program must report by itself what it could not finish.
     package static var drainLimit: Duration { .seconds(7) }
 
-    /// How long cut-short parts may take to end, in seconds: they only have to let go. After that the process exits,
-    /// whatever its threads hang in.
+    /// How long cancelled parts may take to end, in seconds: they only have to release what they hold. After that the process
+    /// exits, even if threads hang.
     private static var lastResort: UInt32 { 2 }
 
-    /// How long the last messages may take to leave: what the sockets linger (`SocketOptions.linger`), and a margin.
+    /// How long the last messages may take to leave: the sockets' `SocketOptions.linger`, and a margin.
     private static var sendLimit: Duration { .seconds(1) }
 
-    /// Runs the program and says its error, if any, on standard error in one sentence.
+    /// Runs the program, and prints its error, if any, on standard error in one sentence.
     /// - Parameters:
-    ///   - flags: what was given on the command line.
-    ///   - checkOnly: check configuration and disk, and stop there.
-    ///   - drainLimit: tests have less time.
-    /// - Returns: what the process exits with.
+    ///   - flags: the command line's values.
+    ///   - checkOnly: only check the configuration and the disk.
+    ///   - drainLimit: shorter in tests.
+    /// - Returns: the exit code.
     package static func run(
         flags: FlagValues, checkOnly: Bool,
         environment: [String: String] = ProcessInfo.processInfo.environment, drainLimit: Duration = drainLimit
@@ -47,7 +48,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
             if let fileMode = configuration.fileMode { fileMode.apply() } else { FileMode.applyStandard() }
             LoggingSystem.bootstrapStandardError(from: configuration.logLevel, as: configuration.logStyle)
             let (status, end) = try await serve(settings, configuration, drainLimit: drainLimit)
-            // A process that ends takes what it has not sent with it.
+            // Messages that are unsent when the process ends are lost.
             await end.wait(atMost: sendLimit)
             return status
         } catch {
@@ -56,7 +57,8 @@ package enum ServiceRunner<Command: ServiceCommand> {
         }
     }
 
-    /// Runs the service. Nobody holds its sockets when this returns, so that they end once they have sent everything.
+    /// Runs the service. When this returns, nothing holds its sockets any more, so that they end once they have sent
+    /// everything.
     private static func serve(
         _ settings: Command.Settings, _ configuration: ServiceConfiguration, drainLimit: Duration
     ) async throws -> (ExitStatus, ContextEnd) {
@@ -64,15 +66,15 @@ package enum ServiceRunner<Command: ServiceCommand> {
         let host = try ServiceHost(
             configuration: configuration, logger: Logger(label: Command.program.rawValue),
             publishing: Command.publishingOptions(settings))
-        // A reader of the ready line or the log may go away; that must not end the program.
+        // The end of a reader of the ready line or the log must not end the program.
         signal(SIGPIPE, SIG_IGN)
         let running = try await Command.start(settings, on: host)
         let answering = try await AnsweringParts(
             on: host, router: running.router, metrics: running.metrics)
         let endpoints = answering.endpoints
         let parts = answering.parts + (try running.parts(endpoints))
-        // Not before: until here a signal ends the process at once, which is safe at any moment, whereas a start that
-        // hangs with its signals trapped could not be stopped.
+        // Signals are trapped only now: until here a signal ends the process at once, which is safe at any moment, whereas a
+        // start that hangs with its signals trapped could not be stopped.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         StandardStream.output.print(try ReadyLine(Command.program, at: endpoints).bytes)
         var metadata: Logger.Metadata = [
@@ -96,7 +98,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
             host.health.report(.degraded, "the program is stopping", for: "stopping")
             drainBegan.yield()
         }
-        // One part's failure is to the others what a signal is: finish your work.
+        // The failure of one part shuts the others down in order, as a signal does.
         let services: [any Service] = parts.map { ManagedService(service: $0) { hasEnded.yield() } } + [watch]
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

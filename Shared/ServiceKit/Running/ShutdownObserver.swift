@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// Notices that a program begins to stop, for whatever reason. It comes last among the parts and so is told first.
+/// Detects the beginning of a program's shutdown, whatever its cause. It is the last of the parts, and so the first to be told.
 struct ShutdownObserver: Service {
     let hasBegun: @Sendable () -> Void
 

@@ -3,17 +3,17 @@ import Logging
 import Messages
 import Synchronization
 
-/// Ends the process after a time, whatever its threads hang in: a disk that does not answer, a call that never returns.
+/// Ends the process after a time, even if its threads hang: in a disk that does not answer, or a call that never returns.
 ///
-/// The kernel keeps the time (alarm(2)), so that no thread of ours is needed. One per process.
+/// The kernel keeps the time (alarm(2)), so that no thread of the process is needed. One per process.
 enum ShutdownWatchdog {
     private static let message = "the program hangs while stopping, so it ends here; data not yet on disk is lost"
 
-    /// The line that is written, made beforehand: only what signal-safety(7) allows can be done then. Never freed.
+    /// The line to print, prepared in advance: a signal handler may do only what signal-safety(7) allows. Never freed.
     private static let line = Atomic<UInt>(0)
     private static let lineLength = Atomic<Int>(0)
 
-    /// Ends the process in so many seconds; replaces an earlier time.
+    /// Ends the process in `seconds`; replaces an earlier time.
     static func arm(seconds: UInt32, saying format: LogStyle, as program: Program) {
         let end = WallTime(nanosecondsSince1970: WallTime.now.nanosecondsSince1970 + Int64(seconds) * 1_000_000_000)
         let bytes =
@@ -35,7 +35,6 @@ enum ShutdownWatchdog {
         alarm(seconds)
     }
 
-    /// All is well after all.
     static func disarm() {
         alarm(0)
     }

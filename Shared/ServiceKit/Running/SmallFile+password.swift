@@ -1,12 +1,12 @@
 package import SystemPackage
 
 extension SmallFile {
-    /// A password may have so many bytes.
+    /// The maximum length of a password, in bytes.
     private static let longestPassword = 4_096
 
     /// Reads a password: the first line of a file that others can't read.
-    /// - Parameter option: the one that names the file.
-    /// - Throws: `ServiceError` (bad configuration) that names the file, and nothing that is in it.
+    /// - Parameter option: the option that names the file, for errors.
+    /// - Throws: `ServiceError` (bad configuration), which names the file and none of its contents.
     package static func password(in path: FilePath, option: String) throws(ServiceError) -> String {
         let file: SmallFile
         do throws(Errno) {

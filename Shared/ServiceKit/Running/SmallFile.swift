@@ -1,24 +1,23 @@
 import Glibc
 package import SystemPackage
 
-/// A file that is small enough to be read whole: a configuration, a key.
+/// A file that is small enough to be read whole, such as a configuration or a key.
 package struct SmallFile {
-    /// What it holds; more than the limit if it is larger.
+    /// The file's bytes; more than the limit if the file is larger.
     package let bytes: [UInt8]
-    /// Who may read and write it.
     package let permissions: FilePermissions
-    /// Whether it belongs to the user that this program runs as.
+    /// Whether the file belongs to the user that this program runs as.
     let isOurs: Bool
 
-    /// Whether others can read a secret in it, or change it. Group readers are allowed: an orchestrator gives secrets to a
-    /// container's user that way.
+    /// Whether others can read a secret in the file, or change it. Group readers are allowed, because an orchestrator gives
+    /// secrets to a container's user that way.
     package var isOpenToOthers: Bool { !permissions.isDisjoint(with: [.otherReadWriteExecute, .groupWrite]) }
 
-    /// Reads a file, and no more of it than a little beyond the limit.
-    /// - Throws: what the system says; `invalidArgument` for what is not a file.
+    /// Reads a file; of a larger one only a little more than the limit.
+    /// - Throws: the system's error; `invalidArgument` if the path is not a regular file.
     package init(_ path: FilePath, limit: Int) throws(Errno) {
         do {
-            // Without waiting, should it be a pipe.
+            // Does not wait if the path is a pipe.
             let file = try FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
             (bytes, permissions, isOurs) = try file.closeAfter {
                 let status = try file.stat()

@@ -1,14 +1,14 @@
 import Synchronization
 import SystemPackage
 
-/// Standard output or error, written at once and without a buffer.
+/// Standard output or error, unbuffered.
 ///
-/// What is printed at once stays together, whichever threads print. Where nobody reads any more, the text is lost and the
-/// program continues.
+/// The text of one call stays together, even if several threads print. If the reader is gone, the text is lost and the program
+/// continues.
 package struct StandardStream {
-    /// What a person or a program asked for.
+    /// For requested output.
     package static let output = StandardStream(descriptor: .standardOutput)
-    /// What went wrong.
+    /// For errors.
     package static let error = StandardStream(descriptor: .standardError)
 
     private static let turn = Mutex(())
@@ -20,7 +20,7 @@ package struct StandardStream {
     }
 
     func print(_ bytes: [UInt8]) {
-        // A pipe takes long texts in pieces.
+        // A pipe accepts long texts in pieces.
         Self.turn.withLock { _ in _ = try? descriptor.writeAll(bytes) }
     }
 }

@@ -1,11 +1,11 @@
 import ServiceLifecycle
 
-/// Runs the parts of a service, each of which continues until it is cancelled: the first that ends, ends all.
+/// Runs the parts of a service, each of which runs until it is cancelled: the first that ends, ends all.
 ///
 /// - Parameters:
-///   - parts: what runs at the same time.
-///   - finish: what is still to be done when the service is told to stop, while the parts continue; they end after it.
-/// - Throws: what the first that ended threw, unless it was cancelled.
+///   - parts: run concurrently.
+///   - finish: runs when the service begins to shut down, while the parts continue; they end after it.
+/// - Throws: the error of the first part that ended, unless it was cancelled.
 package func runTogether(
     _ parts: (@Sendable () async throws -> Void)..., finish: @escaping @Sendable () async -> Void = {}
 ) async throws {

@@ -1,9 +1,9 @@
 package import UnixSignals
 
-/// Runs the parts of a command until one of them ends, or until a signal comes and what is to be done then is done; the others are
-/// cancelled, and waited for.
-/// - Parameter finish: what is to be done when a signal comes.
-/// - Throws: what the part throws that ends first.
+/// Runs the parts of a command until one of them ends, or until a signal has come and `finish` has returned; then the others
+/// are cancelled, and waited for.
+/// - Parameter finish: runs when a signal comes.
+/// - Throws: the error of the part that ends first.
 package func runUntilSignal(
     _ signals: UnixSignalsSequence, _ parts: (@Sendable () async throws -> Void)...,
     finish: @escaping @Sendable () async -> Void

@@ -2,19 +2,19 @@ import ArgumentParser
 
 /// A size as people type it: `100MB`, `1.5 GB`, `64KiB`, `1048576`.
 ///
-/// KB, MB, GB and TB are powers of 1000; KiB, MiB, GiB and TiB powers of 1024; a number alone, or with B, counts bytes.
-/// Capitals make no difference: nobody means bits.
+/// KB, MB, GB and TB are powers of 1000; KiB, MiB, GiB and TiB powers of 1024; a number alone, or with B, is in bytes. Case
+/// does not matter, because sizes are never in bits.
 package struct ByteCount: Hashable, Sendable {
     /// The size in bytes, never negative.
     package let bytes: Int
 
-    /// A size of so many bytes; `bytes` must not be negative.
+    /// `bytes` must not be negative.
     package init(bytes: Int) {
         precondition(bytes >= 0, "a size is not negative")
         self.bytes = bytes
     }
 
-    /// Largest first, as `description` tries them.
+    /// In descending order, as `description` needs them.
     private static let units: [(name: String, bytes: Int)] = [
         ("TiB", 1 << 40), ("TB", 1_000_000_000_000), ("GiB", 1 << 30), ("GB", 1_000_000_000), ("MiB", 1 << 20),
         ("MB", 1_000_000), ("KiB", 1 << 10), ("KB", 1000), ("B", 1),
@@ -45,7 +45,7 @@ extension ByteCount: ConfigurationValue, ExpressibleByArgument {
 }
 
 extension ByteCount {
-    /// The size for people, with three digits or so: `354.6 kB`, `1.25 GB`.
+    /// The size for people, with about three digits: `354.6 kB`, `1.25 GB`.
     package var rounded: String {
         func text(_ size: Double, scale: Double, _ unit: String) -> String {
             let number = (size * scale).rounded() / scale

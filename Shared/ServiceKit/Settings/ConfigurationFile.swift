@@ -6,11 +6,9 @@ import SystemPackage
 
 /// A JSON configuration file, or a part of one: one object whose keys are settings and sections.
 ///
-/// A value is text, a number, true or false, a list of these, an object (a section) or a list of objects (sections).
-/// Numbers and truth values become text: every setting has one spelling wherever it is written. `null` is as good as
-/// leaving a key out.
+/// A value is text, a number, true or false, a list of these, an object (a section) or a list of objects (sections). Numbers
+/// and truth values become text, because every setting has one spelling in all sources. `null` is the same as omitting the key.
 struct ConfigurationFile {
-    /// A value in the file.
     enum Node {
         case text(String)
         case list([String])
@@ -19,15 +17,14 @@ struct ConfigurationFile {
         case null
     }
 
-    /// Where it is, for messages: `holdfast.json`, `streams[0] in holdfast.json`.
+    /// The file's name for messages, or the part's: `holdfast.json`, `streams[0] in holdfast.json`.
     let name: String
-    /// What it holds.
     let entries: [String: Node]
 
-    /// More than any sensible configuration; a wrong path to a recording should not be read into memory.
+    /// In bytes; more than any sensible configuration. A wrong path to a recording must not be read into memory.
     private static let maximumSize = 1 << 20
 
-    /// A part of a file that was read.
+    /// Creates a part of a file.
     init(name: String, entries: [String: Node]) {
         self.name = name
         self.entries = entries
@@ -48,11 +45,11 @@ struct ConfigurationFile {
         try self.init(name: path.string, json: bytes)
     }
 
-    /// Reads the text of a file.
-    /// - Throws: `ServiceError`, which names the file and what is wrong in it.
+    /// Parses the text of a file.
+    /// - Throws: `ServiceError`, which names the file and the fault.
     init(name: String, json: [UInt8]) throws(ServiceError) {
         do {
-            // The decoder does not say where it stumbles; the scanner does.
+            // The decoder does not report the position of an error; the scanner does.
             if let place = Self.firstMistake(in: json) { throw InvalidValue(place) }
             self.init(name: name, entries: try JSONDecoder().decode([String: Node].self, from: Data(json)))
         } catch {
@@ -60,7 +57,7 @@ struct ConfigurationFile {
         }
     }
 
-    /// The settings in it, for a configuration layer.
+    /// The settings in the file, for a configuration layer.
     var values: [AbsoluteConfigKey: ConfigValue] {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         for (key, node) in entries {

@@ -3,38 +3,37 @@ import FoundationEssentials
 import Synchronization
 import SystemPackage
 
-/// Reads a program's settings: flags over environment over file over the default given at the reading.
+/// Reads a program's settings: flags override the environment, which overrides the file, which overrides the default.
 ///
-/// For the recorder's setting `sync-interval`, the first of these that says something decides:
+/// For the recorder's setting `sync-interval`, the first of these that has a value decides:
 ///
 /// 1. the flag `--sync-interval`
-/// 2. the environment's `HOLDFAST_RECORDER_SYNC_INTERVAL`
-/// 3. the environment's `HOLDFAST_SYNC_INTERVAL` (an empty variable says nothing)
+/// 2. the environment variable `HOLDFAST_RECORDER_SYNC_INTERVAL`
+/// 3. the environment variable `HOLDFAST_SYNC_INTERVAL` (an empty variable has no value)
 /// 4. the configuration file's `{"recorder": {"sync-interval": …}}`
 /// 5. the configuration file's `{"sync-interval": …}`
 /// 6. the default
 ///
-/// A list is a flag given several times, a variable with commas, or a JSON list. The file itself is the setting
-/// `config`. Read every setting, whatever the values of others; then call `finish()`, which refuses what the file has
-/// and nobody read: a typing error must not pass for a default.
+/// A list is a repeated flag, a variable with commas, or a JSON list. The file itself is the setting `config`. Read every
+/// setting, regardless of the others' values; then call `finish()`, which refuses keys in the file that were never read: a
+/// typing error must not select a default.
 package final class ConfigurationReader {
     private let program: Program
-    /// All variables of the environment.
     package let environment: [String: String]
     private let layers: ConfigReader
     private let access = LastAccess()
-    /// How to name the source of a value, layer by layer: with the key that the layer was asked for.
+    /// For each layer, formats the source of a value from the setting's key and its encoded form there.
     private let sources: [(_ key: String, _ encodedKey: String) -> String]
-    /// The parts of the file that this reader answers from, nearest first.
+    /// The parts of the file that this reader uses, nearest first.
     private let files: [ConfigurationFile]
-    /// What was asked for, so that `finish()` knows what nobody asked for.
+    /// Needed by `finish()`, to find keys that were never read.
     private var keysRead: Set<String> = []
     private var children: [ConfigurationReader] = []
 
-    /// Opens the layers, and reads the configuration file if one is named.
+    /// Opens the layers, and reads the configuration file if one is given.
     /// - Parameters:
-    ///   - flags: what was given on the command line.
-    ///   - environment: all variables; those that do not start with `HOLDFAST_` are not looked at.
+    ///   - flags: the command line's values.
+    ///   - environment: all variables; only those that start with `HOLDFAST_` are used.
     /// - Throws: `ServiceError` (bad configuration) if the file can't be read.
     package convenience init(
         for program: Program, flags: FlagValues, environment: [String: String] = ProcessInfo.processInfo.environment
@@ -76,8 +75,8 @@ package final class ConfigurationReader {
         sources = [{ key, _ in "\"\(key)\" in \(section.name)" }]
     }
 
-    /// A setting that need not be there.
-    /// - Throws: `ServiceError` (bad configuration) with the setting's source and what would be right.
+    /// An optional setting.
+    /// - Throws: `ServiceError` (bad configuration), naming the setting's source and a valid value.
     package func value<Value: ConfigurationValue>(_ key: String, as type: Value.Type) throws(ServiceError) -> Value? {
         try note(key)
         guard let text = layers.string(forKey: ConfigKey([key])) else {
@@ -88,20 +87,20 @@ package final class ConfigurationReader {
     }
 
     /// A setting with its default.
-    /// - Throws: `ServiceError` (bad configuration) with the setting's source and what would be right.
+    /// - Throws: `ServiceError` (bad configuration), naming the setting's source and a valid value.
     package func value<Value: ConfigurationValue>(
         _ key: String, default fallback: @autoclosure () -> Value
     ) throws(ServiceError) -> Value {
         try value(key, as: Value.self) ?? fallback()
     }
 
-    /// A setting with any number of values; empty if nobody says anything.
-    /// - Throws: `ServiceError` (bad configuration) with the setting's source and what would be right.
+    /// A setting with any number of values; empty if no layer has one.
+    /// - Throws: `ServiceError` (bad configuration), naming the setting's source and a valid value.
     package func values<Value: ConfigurationValue>(
         _ key: String, as type: Value.Type
     ) throws(ServiceError) -> [Value] {
         try note(key)
-        // A file may have one value without the brackets of a list, which the layers refuse to take for a list.
+        // A file may have a single value without brackets, which the layers refuse to treat as a list.
         let texts =
             layers.stringArray(forKey: ConfigKey([key]))
             ?? (access.failed ? layers.string(forKey: ConfigKey([key])).map { [$0] } : nil) ?? []
@@ -110,10 +109,10 @@ package final class ConfigurationReader {
         return values
     }
 
-    /// The objects of a list in the configuration file, each with a reader of its own: several streams, say.
+    /// The objects of a list in the configuration file, such as several streams, each with a reader of its own.
     ///
-    /// Settings in there come from the file alone. `finish()` looks into them too.
-    /// - Throws: `ServiceError` (bad configuration) if the file has something else under this key.
+    /// Their settings come only from the file. `finish()` checks them too.
+    /// - Throws: `ServiceError` (bad configuration) if the key's value is not a list of objects.
     package func sections(_ key: String) throws(ServiceError) -> [ConfigurationReader] {
         keysRead.insert(key)
         for file in files {
@@ -137,21 +136,21 @@ package final class ConfigurationReader {
         return []
     }
 
-    /// Refuses what the file has and nobody read.
-    /// - Throws: `ServiceError` (bad configuration), which names the key and lists the ones that exist.
+    /// Refuses keys in the file that were never read.
+    /// - Throws: `ServiceError` (bad configuration), which names the key and lists the known ones.
     package func finish() throws(ServiceError) {
         for file in files {
             for key in file.entries.keys.sorted() where !keysRead.contains(key) {
                 throw ServiceError(
                     .badConfiguration,
-                    "\"\(key)\" in \(file.name) is not a setting of \(program): there are "
+                    "\"\(key)\" in \(file.name) is not a setting of \(program): the settings are "
                         + keysRead.sorted().joined(separator: ", "))
             }
         }
         for child in children { try child.finish() }
     }
 
-    /// Notes that a setting is read. An object in its place says nothing to the layers, and must not pass for the default.
+    /// Records that a setting is read. Layers ignore an object in its place, which must not select the default.
     private func note(_ key: String) throws(ServiceError) {
         keysRead.insert(key)
         for file in files {
@@ -178,7 +177,7 @@ package final class ConfigurationReader {
 }
 
 extension ConfigurationFile {
-    /// The parts of a whole file that a program reads: its own section, then what is common to all.
+    /// The parts of a whole file that a program reads: its own section, then the settings common to all.
     fileprivate func layers(for program: Program) throws(ServiceError) -> [ConfigurationFile] {
         var common = entries
         var own: [String: Node] = [:]
@@ -198,18 +197,18 @@ extension ConfigurationFile {
     }
 }
 
-/// Remembers which layer answered last, so that a message can name where a bad value comes from.
+/// Remembers the layer of the last answer, so that a message can name the source of a bad value.
 private final class LastAccess: AccessReporter {
     private let event = Mutex<AccessEvent?>(nil)
 
     func report(_ event: AccessEvent) { self.event.withLock { $0 = event } }
 
-    /// Whether the layer that has the key holds something else than what was asked for: a list, not a text.
+    /// Whether the layer with the key holds another kind of value than requested: a list, not a text.
     var failed: Bool {
         event.withLock { if case .failure = $0?.providerResults.last?.result { true } else { false } }
     }
 
-    /// The layer that answered, counted from the top, and the key's name there.
+    /// The layer that answered, counted from the top, and the key's name in it.
     var answer: (layer: Int, encodedKey: String?) {
         event.withLock { event in
             let results = event?.providerResults ?? []

@@ -1,4 +1,4 @@
-/// Settings that are one of a few words.
+/// Settings whose value is one of a few words.
 extension ConfigurationValue where Self: RawRepresentable & CaseIterable, RawValue == String {
     package init(typed text: String) throws(InvalidValue) {
         guard let value = Self(rawValue: text) else {

@@ -1,31 +1,31 @@
 package import ArgumentParser
 
-/// A value that can be typed on the command line, in the environment and in a configuration file, in one spelling.
+/// A value with the same spelling on the command line, in the environment and in a configuration file.
 ///
-/// `description` must be read back by `init(typed:)` as the same value: flags travel through the configuration as text.
+/// `init(typed:)` must parse `description` to the same value, because flags pass through the configuration as text.
 package protocol ConfigurationValue: CustomStringConvertible, Sendable {
-    /// Reads what a person typed.
-    /// - Throws: `InvalidValue`, which says what would be right.
+    /// Parses a typed text.
+    /// - Throws: `InvalidValue`, which explains the valid form.
     init(typed text: String) throws(InvalidValue)
 }
 
 extension ConfigurationValue {
-    /// Reads a flag's value, for `ExpressibleByArgument`.
+    /// Parses a flag's value, for `ExpressibleByArgument`.
     package init?(argument: String) {
         guard let value = try? Self(typed: argument) else { return nil }
         self = value
     }
 }
 
-/// Where ArgumentParser would read the raw value too.
+/// For types whose raw value ArgumentParser would parse too.
 extension ConfigurationValue where Self: ExpressibleByArgument & RawRepresentable & CaseIterable, RawValue == String {
     package init?(argument: String) {
         self.init(rawValue: argument)
     }
 }
 
-/// Options whose mistakes are explained in the value's own words. ArgumentParser finds these by itself wherever an
-/// option's type has both protocols, because they are the more special initialisers.
+/// Options whose errors are in the value's own words. ArgumentParser selects these initializers if an option's type has both
+/// protocols, because they are more specialized.
 extension Option {
     /// An optional option: `@Option(help: "…") var syncInterval: TimeSpan?`.
     package init<Typed: ConfigurationValue & ExpressibleByArgument>(

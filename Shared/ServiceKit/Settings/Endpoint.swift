@@ -1,11 +1,10 @@
 import ArgumentParser
 
-/// Where a socket listens or connects to: `tcp://127.0.0.1:5550`, `tcp://*:*`, `ipc:///run/holdfast/recorder`,
+/// The address that a socket binds or connects to: `tcp://127.0.0.1:5550`, `tcp://*:*`, `ipc:///run/holdfast/recorder`,
 /// `inproc://recorder`.
 ///
-/// Checked as far as it can be without opening a socket: transport, host and port are there and make sense.
+/// Transport, host and port are checked as far as possible without opening a socket.
 package struct Endpoint: Hashable, Sendable {
-    /// How bytes travel.
     package enum Transport: String, Hashable, Sendable {
         /// Over the network: zmq_tcp(7).
         case tcp
@@ -15,9 +14,8 @@ package struct Endpoint: Hashable, Sendable {
         case inproc
     }
 
-    /// The endpoint as libzmq takes it.
+    /// The endpoint in libzmq's spelling.
     package let description: String
-    /// How bytes travel.
     package let transport: Transport
     /// tcp: a name, an address, an interface or `*`; IPv6 in brackets. Otherwise the path or name.
     package let host: String
@@ -29,12 +27,12 @@ package struct Endpoint: Hashable, Sendable {
         Endpoint(transport: .tcp, host: "127.0.0.1", port: port, description: "tcp://127.0.0.1:\(port)")
     }
 
-    /// An endpoint that nobody outside of this process reaches.
+    /// An endpoint that is reachable only within this process.
     package static func inProcess(_ name: String) -> Endpoint {
         Endpoint(transport: .inproc, host: name, port: nil, description: "inproc://\(name)")
     }
 
-    /// Whether nobody outside this machine can reach it.
+    /// Whether only this machine can reach the endpoint.
     package var isLocal: Bool {
         switch transport {
         case .ipc, .inproc: true
@@ -42,32 +40,33 @@ package struct Endpoint: Hashable, Sendable {
         }
     }
 
-    /// Whether a socket that listens there is reached at any address of this machine.
+    /// Whether a socket bound to the endpoint is reachable at all addresses of this machine.
     package var isWildcard: Bool { ["*", "0.0.0.0", "[::]"].contains(host) }
 
-    /// Refuses to listen where other machines can reach it: without keys, whoever does can read along and give orders.
-    /// - Throws: `ServiceError` with what to do.
+    /// Refuses to listen at an endpoint that other machines can reach: without keys, anybody who can reach it can listen and
+    /// send commands.
+    /// - Throws: `ServiceError` with advice.
     package func requireLocal(listeningFor key: String) throws(ServiceError) {
         guard !isLocal else { return }
         let local = Endpoint(transport: .tcp, host: "127.0.0.1", port: port)
         throw ServiceError(
             .badConfiguration,
-            "\(key) \(self) can be reached from other machines, and nothing protects it: give --keys DIR (see "
+            "\(key) \(self) can be reached from other machines, and nothing protects it: pass --keys DIR (see "
                 + "holdfast-keys), listen on \(local), or pass --insecure if the network is private")
     }
 
-    /// Refuses to connect to another machine: without keys, whoever is between can read along, or be the other side.
-    /// - Throws: `ServiceError` with what to do.
+    /// Refuses to connect to another machine: without keys, anybody in between can read along, or impersonate the program.
+    /// - Throws: `ServiceError` with advice.
     package func requireLocal(connectingTo program: Program) throws(ServiceError) {
         guard !isLocal else { return }
         throw ServiceError(
             .badConfiguration,
-            "\(program) at \(self) is on another machine, and nothing protects the way there: give --keys DIR (see "
+            "\(program) at \(self) is on another machine, and nothing protects the connection: pass --keys DIR (see "
                 + "holdfast-keys), or pass --insecure if the network is private")
     }
 
-    /// Where somebody on this machine reaches a socket that listens here: `tcp://*:5561` is `tcp://127.0.0.1:5561`.
-    /// `nil` if the port is not known before somebody listens.
+    /// The endpoint at which programs on this machine reach a socket that is bound here: `tcp://127.0.0.1:5561` for
+    /// `tcp://*:5561`. Nil if the port is not known before binding.
     package var reachableLocally: Endpoint? {
         guard transport == .tcp else { return host == "*" ? nil : self }
         guard let port, port != 0 else { return nil }
@@ -92,7 +91,7 @@ package struct Endpoint: Hashable, Sendable {
 }
 
 extension Endpoint: ConfigurationValue, ExpressibleByArgument {
-    /// The longest path of a socket in the file system: `sun_path` of unix(7) without its final zero.
+    /// The maximum length of a socket's path: `sun_path` of unix(7) without its final zero.
     private static let longestPath = 107
 
     package init(typed text: String) throws(InvalidValue) {

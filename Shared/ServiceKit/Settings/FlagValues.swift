@@ -1,43 +1,41 @@
 import Configuration
 
-/// What a person gave on the command line, by the key of the setting: the topmost layer of a configuration.
+/// The command line's values by setting key: the topmost layer of a configuration.
 ///
-/// A flag that was not given leaves no trace, so that the environment, the file or the default decides.
+/// A flag that is not given has no entry, so that the environment, the file or the default decides.
 package struct FlagValues: Sendable {
-    /// The values as the configuration takes them.
     private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
 
-    /// No flag was given.
     package init() {}
 
-    /// Takes over an option; `nil` says that it was not given.
+    /// Sets an option; nil if it was not given.
     package mutating func set(_ key: String, _ value: (some CustomStringConvertible)?) {
         guard let value else { return }
         values[AbsoluteConfigKey([key])] = ConfigValue(.string("\(value)"), isSecret: false)
     }
 
-    /// Takes over an option that may be repeated; an empty array says that it was not given.
+    /// Sets an option that may be repeated; empty if it was not given.
     package mutating func set(_ key: String, all list: [some CustomStringConvertible]) {
         guard !list.isEmpty else { return }
         values[AbsoluteConfigKey([key])] = ConfigValue(.stringArray(list.map { "\($0)" }), isSecret: false)
     }
 
-    /// Takes over the options of a group.
+    /// Adds the options of a group.
     mutating func add(_ flags: FlagValues) { values.merge(flags.values) { $1 } }
 
-    /// These without one of them.
+    /// A copy without one option.
     func without(_ key: String) -> FlagValues {
         var flags = self
         flags.values[AbsoluteConfigKey([key])] = nil
         return flags
     }
 
-    /// Takes over a switch; `false` says that it was not given.
+    /// Sets a switch; false if it was not given.
     package mutating func set(_ key: String, if isGiven: Bool) {
         if isGiven { set(key, true) }
     }
 
-    /// The same as environment variables of a program that is started.
+    /// The same values as environment variables for a program that is started.
     package func variables(of program: Program) -> [String: String] {
         var variables: [String: String] = [:]
         for (key, value) in values {

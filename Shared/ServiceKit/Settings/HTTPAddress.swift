@@ -1,24 +1,24 @@
 import ArgumentParser
 
-/// Where a page is served over HTTP: `9550`, `127.0.0.1:9550`, `[::1]:9550`, `*:9550`.
+/// The address at which pages are served over HTTP: `9550`, `127.0.0.1:9550`, `[::1]:9550`, `*:9550`.
 ///
-/// A port alone is one of the loopback interface; 0 is any that is free.
+/// A bare port number binds to the loopback interface; port 0 selects a free port.
 package struct HTTPAddress: Hashable, Sendable {
     /// A name, an address without brackets, or `*`.
     package let host: String
-    /// 0 for any that is free.
+    /// 0 selects a free port.
     package let port: UInt16
-    /// Whether nobody outside this machine can reach it.
+    /// Whether only this machine can reach the address.
     package let isLocal: Bool
 
-    /// A port of this machine alone.
+    /// A port of the loopback interface.
     package static func loopback(port: UInt16) -> HTTPAddress {
         HTTPAddress(host: "127.0.0.1", port: port, isLocal: true)
     }
 
-    /// Refuses an address that other machines can reach, unless the user said that this is wanted: this is plain HTTP,
-    /// also where the sockets of the bus have keys.
-    /// - Throws: `ServiceError` with what to do.
+    /// Refuses an address that other machines can reach unless `insecure` permits it: this is plain HTTP, even if the program's
+    /// sockets have keys.
+    /// - Throws: `ServiceError` with advice.
     func requireLocal(insecure: Bool) throws(ServiceError) {
         guard !isLocal, !insecure else { return }
         throw ServiceError(
@@ -27,8 +27,8 @@ package struct HTTPAddress: Hashable, Sendable {
                 + "or pass --insecure if the network is private")
     }
 
-    /// Where somebody on this machine reaches it, once the port is known.
-    /// - Parameter name: what to write for all addresses of this machine.
+    /// The address for programs on this machine, once the port is known.
+    /// - Parameter name: the host to name if the server listens on all addresses.
     package func place(port: UInt16, forAll name: String = "127.0.0.1") -> String {
         let isAll = host == "*" || host == "0.0.0.0" || host == "::"
         return "\(Self.bracketed(isAll ? name : host)):\(port)"

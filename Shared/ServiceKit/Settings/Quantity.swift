@@ -1,10 +1,10 @@
-/// A decimal number with a unit, read exactly: `1.5GB` is 1 500 000 000, never a little less.
+/// Parses a decimal number with a unit exactly: `1.5GB` is 1 500 000 000, without rounding.
 enum Quantity {
     /// The amount in the smallest unit.
     /// - Parameters:
-    ///   - text: digits, perhaps a point and more digits, perhaps spaces, a unit. No sign, no exponent.
-    ///   - units: how many of the smallest unit each unit is, by its spelling; `""` for a number alone.
-    /// - Returns: `nil` if the text is something else, the amount is not a whole number or does not fit.
+    ///   - text: digits, optionally a point and more digits, optional spaces, and a unit. No sign, no exponent.
+    ///   - units: the size of each unit in the smallest one, by its spelling; `""` for a bare number.
+    /// - Returns: nil if the text has another form, or if the amount is not a whole number or does not fit.
     static func parse(_ text: String, units: [String: Int64]) -> Int64? {
         var rest = Substring(text)
         let whole = takeDigits(from: &rest)
@@ -17,7 +17,7 @@ enum Quantity {
         guard !whole.isEmpty, let unit = units[String(rest.drop { $0 == " " })] else { return nil }
         while fraction.last == "0" { fraction.removeLast() }
 
-        // Nineteen digits are the most that an Int64 has; even if all follow the point, the product fits an Int128.
+        // An Int64 has at most nineteen digits; even if all follow the point, the product fits an Int128.
         guard let digits = Int64(whole + fraction) else { return nil }
         let divisor = fraction.reduce(into: Int128(1)) { divisor, _ in divisor *= 10 }
         let (amount, remainder) = (Int128(digits) * Int128(unit)).quotientAndRemainder(dividingBy: divisor)

@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// The options that every program and its subcommands have.
+/// The options of every program and its subcommands.
 package struct ServiceOptions: ParsableArguments {
     @OptionGroup package var settings: SettingFlags<ServiceSettings>
 
@@ -9,6 +9,6 @@ package struct ServiceOptions: ParsableArguments {
 
     package init() {}
 
-    /// What was given, for the configuration.
+    /// The command line's values, for the configuration.
     package var flags: FlagValues { settings.flags }
 }

@@ -2,7 +2,7 @@ package import Logging
 package import SystemPackage
 import ZeroMQ
 
-/// The settings that every program has. Relative paths count from the directory that the program was started in.
+/// The settings of every program. Relative paths start at the program's working directory.
 package struct ServiceSettings: SettingGroup {
     /// Read by `ConfigurationReader`.
     @Setting("Read settings from this JSON file.", valueName: "file")
@@ -12,7 +12,7 @@ package struct ServiceSettings: SettingGroup {
     package var data: FilePath = "./data"
 
     @Setting(
-        "Make files with this mode; directories that can be entered by whoever may read files.", valueName: "mode",
+        "Make files with this mode; directories can be entered by everybody who may read the files.", valueName: "mode",
         default: "0640, less what the umask forbids")
     package var fileMode: FileMode?
 
@@ -33,7 +33,7 @@ package struct ServiceSettings: SettingGroup {
     @Setting("Allow connections to other machines without keys.")
     package var insecure = false
 
-    /// Each peer is an open file of `OpenFiles`, of both sockets.
+    /// Each peer takes one of the process's file descriptors (`OpenFiles`), on each of the two sockets.
     @Setting(
         "Accept at most this many connections on each socket.", valueName: "count", accepting: (1...20_000).contains,
         otherwise: "1 to 20000")

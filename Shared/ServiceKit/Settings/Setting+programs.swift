@@ -1,7 +1,7 @@
 import SystemPackage
 
 extension Setting where Value == [Endpoint] {
-    /// Where programs publish that are listened to. Refused is another machine without `keys` or `insecure`.
+    /// Endpoints at which a program publishes. One on another machine is refused without `keys` or `insecure`.
     package convenience init(listeningTo program: Program, _ help: String) {
         self.init(wrappedValue: [program.defaultPublish], help, valueName: "endpoint") {
             endpoints, _, reader throws(ServiceError) in
@@ -11,7 +11,7 @@ extension Setting where Value == [Endpoint] {
 }
 
 extension Setting where Value == Endpoint {
-    /// Where a program is asked. Refused is another machine without `keys` or `insecure`.
+    /// The endpoint at which a program answers requests. One on another machine is refused without `keys` or `insecure`.
     package convenience init(asking program: Program, _ help: String) {
         self.init(wrappedValue: program.defaultReply, help, valueName: "endpoint") {
             endpoint, _, reader throws(ServiceError) in
@@ -21,7 +21,7 @@ extension Setting where Value == Endpoint {
 }
 
 extension ConfigurationReader {
-    /// Also with keys: that of the other program has to be there.
+    /// With keys, the other program's key must exist.
     fileprivate func requireProtection(of endpoints: [Endpoint], to program: Program) throws(ServiceError) {
         if let keys = try value(\ServiceSettings.$keys) {
             _ = try KeyDirectory(keys).publicKey(of: program.rawValue)

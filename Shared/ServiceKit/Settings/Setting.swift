@@ -1,8 +1,8 @@
 import ArgumentParser
 import Synchronization
 
-/// The one declaration of an option: name, type, help, default and check. The flag, the environment variable, the key
-/// in the configuration file and the help with its "(default: …)" follow from it.
+/// The single declaration of an option: name, type, help, default and check. The flag, the environment variable, the key in the
+/// configuration file and the help with its "(default: …)" derive from it.
 ///
 /// ```swift
 /// struct RecorderSettings: SettingGroup {
@@ -14,13 +14,13 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The name is that of the property, `sync-interval` here. The property has the default until its group reads a
-/// configuration, and is constant afterwards.
+/// The name is the property's, `sync-interval` here. The property has the default until its group reads a configuration, and is
+/// constant afterwards.
 @propertyWrapper
 package final class Setting<Value: Sendable>: Sendable {
-    /// How the command line takes it.
+    /// The form on the command line.
     private enum Form {
-        /// `--name value`; without early check, a value that makes no sense is a bad configuration, not bad usage.
+        /// `--name value`; without the early check, an invalid value is a bad configuration, not bad usage.
         case option(valueName: String?, isCheckedEarly: Bool)
         /// `--name value`, any number of times.
         case list(valueName: String?)
@@ -28,16 +28,16 @@ package final class Setting<Value: Sendable>: Sendable {
         case flag
     }
 
-    /// Checks a value, also the default: what it is wanted for may need other settings.
+    /// Checks a value, including the default; the check may read other settings.
     typealias Check = @Sendable (Value, _ key: String, ConfigurationReader) throws(ServiceError) -> Void
 
     package let name: String?
-    /// What help says: what it is, and its default.
+    /// The help text: a description with the default.
     package let help: String
     private let form: Form
     private let fallback: Value
     private let given = Mutex<Value?>(nil)
-    /// Refuses what can't be typed as a value.
+    /// Refuses a text that can't be parsed.
     private let test: @Sendable (String) throws(InvalidValue) -> Void
     private let find: @Sendable (ConfigurationReader, _ key: String) throws(ServiceError) -> Value?
     private let check: Check
@@ -72,10 +72,10 @@ extension Setting {
     /// - Parameters:
     ///   - help: a sentence with its full stop.
     ///   - name: a name that differs from the property's.
-    ///   - valueName: what help calls the value: the setting's name if nil.
-    ///   - words: the default as help has it: as it is typed if nil.
-    ///   - isAccepted: whether a value makes sense.
-    ///   - advice: what to write instead: `1 or more`.
+    ///   - valueName: the value's name in help; the setting's name if nil.
+    ///   - words: the default in help; the default as typed if nil.
+    ///   - isAccepted: whether a value is valid.
+    ///   - advice: what to write instead of an invalid value: `1 or more`.
     package convenience init(
         wrappedValue: Value, _ help: String, name: String? = nil, valueName: String? = nil,
         default words: String? = nil,
@@ -90,10 +90,10 @@ extension Setting {
             })
     }
 
-    /// A setting without default: what is done then is the program's choice.
+    /// A setting without a default; the program decides what happens then.
     /// - Parameters:
-    ///   - words: what help calls the default, if it does.
-    ///   - isCheckedEarly: whether a flag that makes no sense is bad usage, rather than a bad configuration.
+    ///   - words: the default in help, if any.
+    ///   - isCheckedEarly: whether an invalid flag is bad usage, rather than a bad configuration.
     package convenience init<Typed: ConfigurationValue>(
         _ help: String, name: String? = nil, valueName: String? = nil, default words: String? = nil,
         isCheckedEarly: Bool = true,
@@ -118,7 +118,7 @@ extension Setting {
         }
     }
 
-    /// A setting with any number of values, and a check of them all.
+    /// A setting with any number of values, and a check of all of them.
     convenience init<Typed: ConfigurationValue>(
         wrappedValue: [Typed], _ help: String, name: String? = nil, valueName: String? = nil,
         default words: String? = nil, check: @escaping Check
@@ -132,7 +132,7 @@ extension Setting {
             }, check: check)
     }
 
-    /// A setting with a default, and a check that may need other settings.
+    /// A setting with a default, and a check that may read other settings.
     convenience init(
         wrappedValue: Value, _ help: String, valueName: String?, default words: String? = nil, check: @escaping Check
     ) where Value: ConfigurationValue {
@@ -142,7 +142,7 @@ extension Setting {
             find: { reader, key throws(ServiceError) in try reader.value(key, as: Value.self) }, check: check)
     }
 
-    /// A switch, off unless it is given.
+    /// A switch, off by default.
     package convenience init(wrappedValue: Bool, _ help: String, name: String? = nil) where Value == Bool {
         self.init(
             help, name: name, form: .flag, fallback: wrappedValue, shown: nil, test: Bool.test,
@@ -152,10 +152,10 @@ extension Setting {
 }
 
 extension ConfigurationValue {
-    /// Refuses what can't be typed as a value.
+    /// Refuses a text that can't be parsed.
     @Sendable fileprivate static func test(_ text: String) throws(InvalidValue) { _ = try Self(typed: text) }
 
-    /// As a person types it: 1 rather than 1.0.
+    /// The value in the form that people type: 1 rather than 1.0.
     fileprivate var typed: String {
         self is Double && description.hasSuffix(".0") ? String(description.dropLast(2)) : description
     }

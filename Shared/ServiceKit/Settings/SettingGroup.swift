@@ -1,16 +1,14 @@
 import ArgumentParser
 import Synchronization
 
-/// Settings that are read together: those of a program, or a part of them. Its properties are `@Setting`s and other
-/// groups.
+/// Settings that are read together: a program's, or a part of them. The properties are `@Setting`s and other groups.
 package protocol SettingGroup: SettingMember {
     /// The heading in help; empty for none.
     static var title: String { get }
 
-    /// All settings have their defaults.
     init()
 
-    /// Checks what no setting can tell alone, and makes what follows from the settings once all are read.
+    /// Checks combinations of settings, and computes derived values, after all settings are read.
     /// - Throws: `ServiceError`.
     mutating func complete(reading reader: ConfigurationReader) throws(ServiceError)
 }
@@ -20,16 +18,16 @@ package protocol SettingMember: Sendable {
     /// A name that differs from the property's.
     var name: String? { get }
 
-    /// What help says of it: a sentence, or a heading.
+    /// The help text: a sentence, or a heading.
     var help: String { get }
 
-    /// Whether somebody gave a value.
+    /// Whether the configuration has a value.
     var isGiven: Bool { get }
 
-    /// What ArgumentParser looks for in a type: an option, a flag or a group of these.
+    /// The member's option, flag or group of these, which ArgumentParser looks for in a type.
     func argument(named name: String) -> any Sendable
 
-    /// What was given on the command line.
+    /// The values given on the command line.
     func flags(in container: KeyedDecodingContainer<SettingKey>, named name: String) throws -> FlagValues
 
     /// Takes the value from a configuration, and checks it.
@@ -37,7 +35,6 @@ package protocol SettingMember: Sendable {
     func read(_ key: String, from reader: ConfigurationReader) throws(ServiceError)
 }
 
-/// The name of a setting or a group.
 package struct SettingKey: CodingKey {
     package let stringValue: String
     package var intValue: Int? { nil }
@@ -63,7 +60,7 @@ extension SettingGroup {
         try complete(reading: reader)
     }
 
-    /// The settings and groups in it, with their names, in the order of their declaration.
+    /// The settings and groups in this group, with their names, in the order of their declaration.
     package var members: [(name: String, member: any SettingMember)] {
         Mirror(reflecting: self).children.compactMap { label, value in
             guard let label, let member = value as? any SettingMember else { return nil }
@@ -95,7 +92,7 @@ extension SettingGroup {
 
 /// The settings of a group on the command line: `@OptionGroup var settings: SettingFlags<RecorderSettings>`.
 package struct SettingFlags<Group: SettingGroup>: ParsableArguments {
-    /// What was given.
+    /// The values given on the command line.
     package let flags: FlagValues
 
     package init() { flags = FlagValues() }
@@ -107,7 +104,7 @@ package struct SettingFlags<Group: SettingGroup>: ParsableArguments {
         self.flags = flags
     }
 
-    /// A configuration of these flags alone, whatever environment and file say.
+    /// A configuration with only these flags, ignoring environment and file.
     package func reader(for program: Program) throws(ServiceError) -> ConfigurationReader {
         try ConfigurationReader(for: program, flags: flags, environment: [:])
     }
@@ -120,8 +117,8 @@ extension SettingFlags: CustomReflectable {
     }
 }
 
-/// The options of groups, each made once: ArgumentParser asks for them dozens of times at a program's start, and hundreds of times in
-/// a debug build, which checks them.
+/// The options of groups, each created once: ArgumentParser reads them dozens of times at a program's start, and hundreds of
+/// times in a debug build, which validates them.
 private enum MadeOptions {
     typealias Options = [(name: String, option: any Sendable)]
 
@@ -138,7 +135,7 @@ private enum MadeOptions {
 }
 
 extension ConfigurationReader {
-    /// One setting of a group, whatever the values of the others.
+    /// One setting of a group, independent of the others' values.
     /// - Throws: `ServiceError` (bad configuration).
     package func value<Group: SettingGroup, Value>(
         _ setting: KeyPath<Group, Setting<Value>>
@@ -146,7 +143,7 @@ extension ConfigurationReader {
         try read(setting).wrappedValue
     }
 
-    /// One setting of a group, whatever the values of the others; nil if it is not given.
+    /// One setting of a group, independent of the others' values; nil if it is not given.
     /// - Throws: `ServiceError` (bad configuration).
     package func given<Group: SettingGroup, Value>(
         _ setting: KeyPath<Group, Setting<Value>>

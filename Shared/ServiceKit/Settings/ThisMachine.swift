@@ -1,11 +1,12 @@
 import Glibc
 
-/// What this machine, or this container, is called and reached by.
+/// Names and addresses of this machine or container.
 package enum ThisMachine {
-    /// Its name, without the domain.
+    /// The host name without its domain.
     package static var name: String { HostName.current.map { String($0.prefix { $0 != "." }) } ?? "localhost" }
 
-    /// What differs each time the machine starts, and its clock of uptimes with it.
+    /// A part of the kernel's boot id, new at each start of the machine, like the clock of uptimes; the host name if
+    /// unreadable.
     package static var boot: String {
         var text = [UInt8](repeating: 0, count: 8)
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
@@ -14,7 +15,7 @@ package enum ThisMachine {
         return read(file, &text, text.count) == text.count ? String(decoding: text, as: UTF8.self) : name
     }
 
-    /// Its address on the network that leads elsewhere, or else on the first one that it is on.
+    /// The address of the network interface that leads to other networks, or else of the first one that is up.
     package static var address: String {
         if let address = addressTowardsOthers { return address }
         var list: UnsafeMutablePointer<ifaddrs>?
@@ -31,7 +32,7 @@ package enum ThisMachine {
         return "127.0.0.1"
     }
 
-    /// A socket for datagrams that is connected has the address that it would send from; nothing is sent.
+    /// A connected datagram socket has the address that it would send from; nothing is sent.
     private static var addressTowardsOthers: String? {
         let socket = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         guard socket >= 0 else { return nil }
@@ -40,7 +41,7 @@ package enum ThisMachine {
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(9).bigEndian
-        // TEST-NET-1 of RFC 5737: elsewhere, and nobody's.
+        // TEST-NET-1 of RFC 5737: on another network, and assigned to nobody.
         inet_pton(AF_INET, "192.0.2.1", &address.sin_addr)
         return withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in

@@ -1,30 +1,28 @@
 import ArgumentParser
 
-/// A duration as people type it: `200ms`, `1.5s`, `10m`, `2h`, `7d`; a number alone counts seconds.
+/// A duration as people type it: `200ms`, `1.5s`, `10m`, `2h`, `7d`; a bare number is in seconds.
 ///
 /// Whole nanoseconds, never negative, at most 292 years.
 package struct TimeSpan: Hashable, Sendable {
     /// The duration in nanoseconds, never negative.
     package let nanoseconds: Int64
 
-    /// A duration of so many nanoseconds; `nanoseconds` must not be negative.
+    /// `nanoseconds` must not be negative.
     package init(nanoseconds: Int64) {
         precondition(nanoseconds >= 0, "a duration is not negative")
         self.nanoseconds = nanoseconds
     }
 
-    /// A duration of so many seconds.
     package static func seconds(_ seconds: Int64) -> TimeSpan { TimeSpan(nanoseconds: seconds * 1_000_000_000) }
 
-    /// A duration of so many milliseconds.
     package static func milliseconds(_ milliseconds: Int64) -> TimeSpan {
         TimeSpan(nanoseconds: milliseconds * 1_000_000)
     }
 
-    /// The same for clocks and sleeping.
+    /// The same as a `Duration`, for clocks and sleeps.
     package var duration: Duration { .nanoseconds(nanoseconds) }
 
-    /// Largest first, as `description` tries them.
+    /// In descending order, as `description` needs them.
     private static let units: [(name: String, nanoseconds: Int64)] = [
         ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000),
         ("ms", 1_000_000), ("us", 1000), ("ns", 1),

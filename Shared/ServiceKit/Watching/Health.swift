@@ -2,15 +2,14 @@ package import Messages
 package import Metrics
 import Synchronization
 
-/// How a program is, gathered from its parts and told to whoever asks `service.health`; and the one registry of what it
-/// counts, which `service.health` and `/metrics` both read.
+/// A program's health, gathered from its parts for `service.health`. It is also the only registry of the program's counts,
+/// which `service.health` and `/metrics` both read.
 ///
-/// Each part reports under keys of its own and takes its report back when things are well again, or says how long it counts.
+/// Each part reports under keys of its own, and clears its report when the problem is over, or limits how long it counts.
 /// Usable from any thread; nothing here waits or calls out.
 package final class Health: Sendable {
-    /// How bad something is.
     package enum Severity: Comparable, Sendable {
-        /// The program works, and something is wrong.
+        /// The program works in spite of a problem.
         case degraded
         /// The program does not do its work.
         case failing
@@ -19,13 +18,13 @@ package final class Health: Sendable {
     private struct Reason {
         let severity: Severity
         let sentence: String
-        /// The uptime at which it counts no more; nil if it counts until it is taken back.
+        /// The uptime at which the report expires; nil if it counts until it is cleared.
         let end: Duration?
     }
 
     private enum Count {
         case number(@Sendable () -> Double)
-        /// By the value of the family's label.
+        /// By the value of the metric's label.
         case labelled([String: Double])
         case durations(LatencyHistogram)
     }
@@ -38,42 +37,42 @@ package final class Health: Sendable {
     private let state = Mutex(State())
     private let uptime: @Sendable () -> Duration
 
-    /// A program that is well and has just started.
+    /// Creates the health of a program that has just started.
     package convenience init() {
         let start = ContinuousClock.now
         self.init { .now - start }
     }
 
-    /// A program that is well.
+    /// Creates the health of a program without problems.
     /// - Parameter uptime: how long the program has been running.
     package init(uptime: @escaping @Sendable () -> Duration) {
         self.uptime = uptime
     }
 
-    /// Reports that something is wrong; a second report under the same key replaces the first.
+    /// Reports a problem; a second report under the same key replaces the first.
     /// - Parameters:
-    ///   - key: whose report this is: `disk`, `publisher tcp://127.0.0.1:5550`.
-    ///   - sentence: what is wrong, with what, and what to do.
-    ///   - span: how long it counts if it is not reported again; until it is taken back if nothing is said.
+    ///   - key: identifies the report: `disk`, `publisher tcp://127.0.0.1:5550`.
+    ///   - sentence: what is wrong, with which value, and what to do.
+    ///   - span: how long the report counts unless it is repeated; until it is cleared if nil.
     package func report(_ severity: Severity, _ sentence: String, for key: String, lasting span: Duration? = nil) {
         let end = span.map { uptime() + $0 }
         state.withLock { $0.reasons[key] = Reason(severity: severity, sentence: sentence, end: end) }
     }
 
-    /// Takes a report back; does nothing if there is none.
+    /// Clears a report; does nothing if there is none.
     package func clear(_ key: String) {
         state.withLock { _ = $0.reasons.removeValue(forKey: key) }
     }
 
-    /// Sets what `service.health`, if it has a name there, and `/metrics` say; nil takes it out.
+    /// Sets a metric's value in `/metrics`, and in `service.health` if it has a name there; nil removes it.
     package func measure(_ metric: Metric, _ value: Double?) {
         state.withLock { $0.counts[metric] = value.map { value in .number { value } } }
     }
 
-    /// Sets a count; nil takes it out.
+    /// Sets a count; nil removes it.
     package func measure(_ metric: Metric, _ count: Int?) { measure(metric, count.map(Double.init)) }
 
-    /// Sets a count for one value of the family's only label. There are as many as the program bounds by itself.
+    /// Sets a count for one value of the metric's only label. The program must bound the number of label values.
     package func measure(_ metric: Metric, _ count: Int, _ label: String) {
         state.withLock { state in
             var values: [String: Double] = [:]
@@ -83,17 +82,17 @@ package final class Health: Sendable {
         }
     }
 
-    /// Sets durations: `service.health` says their median and 99th percentile once there are any.
+    /// Sets durations. `service.health` has their median and 99th percentile once there are any.
     package func measure(_ metric: Metric, _ durations: LatencyHistogram) {
         state.withLock { $0.counts[metric] = .durations(durations) }
     }
 
-    /// Sets something that is counted when somebody asks.
+    /// Sets a value that is computed whenever it is read.
     package func observe(_ metric: Metric, _ value: @escaping @Sendable () -> Double) {
         state.withLock { $0.counts[metric] = .number(value) }
     }
 
-    /// What was set with its metric, in the order of the names.
+    /// All values with metrics that have a name, ordered by name.
     package var page: MetricsPage {
         var page = MetricsPage()
         let counts = state.withLock { $0.counts }.filter { !$0.key.name.isEmpty }
@@ -108,7 +107,7 @@ package final class Health: Sendable {
         return page
     }
 
-    /// What `service.health` answers now. The worst reasons come first, and within those the order of their keys.
+    /// The current reply to `service.health`. The worst reasons come first, then in the order of their keys.
     package var reply: ServiceHealth.Reply {
         let now = uptime()
         let state = state.withLock { state in

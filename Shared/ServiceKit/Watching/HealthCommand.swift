@@ -1,15 +1,15 @@
 package import ArgumentParser
 import Messages
 
-/// The `health` subcommand: asks the running program over its REP socket how it is.
+/// The `health` subcommand: asks the running program for its health over its REP socket.
 ///
-/// The exit code is 0 if the program works, even if it is degraded, 1 if it is failing, and 69 if nothing answers, so a
-/// container engine can use it as its health check. The endpoint is found as the program itself finds it, so in one
-/// container no options are needed.
+/// The exit code is 0 if the program works, even if it is degraded, 1 if it is failing, and 69 if there is no answer, so a
+/// container engine can use it as a health check. The command finds the endpoint as the program itself does, so no options are
+/// needed in the same container.
 package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "health", abstract: "Ask the running \(Program.program) how it is: exit code 0 if it is well.")
+            commandName: "health", abstract: "Show the running \(Program.program)'s health; exit code 0 if it works.")
     }
 
     @OptionGroup package var options: ServiceOptions
@@ -29,8 +29,8 @@ package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
         if isFailing { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
-    /// What is printed about a program that answers.
-    /// - Throws: `ServiceError` if it does not, or can't be asked.
+    /// The text to print for the program's reply.
+    /// - Throws: `ServiceError` if the program does not answer, or can't be asked.
     package func answer() async throws -> String {
         Self.text(of: try await ask(RunningProgram(Program.program, options: options)))
     }

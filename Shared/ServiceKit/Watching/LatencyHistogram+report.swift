@@ -2,7 +2,7 @@ package import Messages
 import Metrics
 
 extension LatencyHistogram {
-    /// What was recorded, as reports of sessions have it. Bounds that nothing reached are left out.
+    /// The recorded durations for a session's report. Bounds above the maximum are left out.
     package var reported: SessionReport.Latency {
         let counts = counts
         let last = counts.buckets.firstIndex { $0.count == counts.count } ?? counts.buckets.endIndex - 1

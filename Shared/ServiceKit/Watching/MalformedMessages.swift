@@ -1,27 +1,25 @@
 package import Logging
 
-/// Counts the messages that a program could not read and dropped. The log and health say so, and why, once in a while:
-/// a hostile publisher sends a million a minute. Health forgets it when a minute passed without one.
+/// Counts messages that a program could not read and dropped. The log and health report them at most once per interval, because
+/// a hostile publisher can send a million a minute. Health drops the report after a minute without one.
 package struct MalformedMessages: Sendable {
-    /// How long nothing more is said, and how long health tells of one.
+    /// The minimum time between two log lines, and how long health reports a message.
     private static let interval = TimeSpan.seconds(60)
 
     private let health: Health
     private let logger: Logger
-    /// How many there were.
     package private(set) var count = 0
     private var saidAt: Int64?
     private var sentence = ""
 
-    /// None so far.
     package init(health: Health, logger: Logger) {
         self.health = health
         self.logger = logger
     }
 
-    /// Counts one.
+    /// Counts a message.
     /// - Parameters:
-    ///   - error: why it could not be read.
+    ///   - error: why the message could not be read.
     ///   - now: an instant of `MonotonicClock`.
     package mutating func note(_ error: any Error, at now: Int64) {
         count += 1
@@ -30,7 +28,7 @@ package struct MalformedMessages: Sendable {
             saidAt = now
             let reason = String("\(error)".prefix(300))
             logger.warning("a message could not be read", metadata: [LogKey.error: "\(reason)", "count": "\(count)"])
-            sentence = "\(count) or more messages could not be read, lately: \(reason)"
+            sentence = "\(count) or more messages could not be read, most recently: \(reason)"
         }
         health.report(.degraded, sentence, for: "malformed", lasting: Self.interval.duration)
     }

@@ -1,9 +1,8 @@
 package import Messages
 package import Metrics
 
-/// What several programs say of what they have in common.
+/// Metrics that several programs have.
 extension Metric {
-    /// Bytes free on the disk of the data directory.
     package static let freeBytes = Metric(
         .gauge, "holdfast_disk_free_bytes", "Bytes free on the disk of the data directory.")
 
@@ -15,7 +14,7 @@ extension Metric {
         health: "addressesConnected")
     static let connectionsCut = Metric(
         .counter, "holdfast_connections_cut_total",
-        "Connections that were cut because they cost more than a peer may.", health: "connectionsCut")
+        "Connections that were cut because they exceeded a peer's limits.", health: "connectionsCut")
     static let malformedMessages = Metric(
         .counter, "holdfast_malformed_messages_total", "Messages that could not be read, and were dropped.",
         health: "messagesMalformed")
@@ -27,20 +26,18 @@ extension Metric {
         "Clients that were refused for their keys, and requests that were refused for their clients' roles.",
         health: "refusedClients")
 
-    /// `/metrics` has it by socket.
+    /// Only in health: `/metrics` has this count by socket.
     static let handshakesFailed = Metric(health: "handshakesFailed")
 
-    /// The labels of what is told of each stream: `MetricsPage.add(_:_:of:)` gives their values.
+    /// The labels of metrics with one value per stream; `MetricsPage.add(_:_:of:)` sets their values.
     package static let streamLabels = ["device", "stream"]
 }
 
 extension MetricsPage {
-    /// Adds a value of a stream.
     package mutating func add(_ metric: Metric, _ value: Double, of stream: StreamName) {
         add(metric, value, stream.device, stream.stream)
     }
 
-    /// Adds a count of a stream.
     package mutating func add(_ metric: Metric, _ count: Int, of stream: StreamName) {
         add(metric, Double(count), of: stream)
     }

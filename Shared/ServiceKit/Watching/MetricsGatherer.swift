@@ -1,11 +1,11 @@
 import Metrics
 import Synchronization
 
-/// Asks a program what it counts, and does not wait for one that hangs.
+/// Gathers a program's own counts, without waiting for a program that hangs.
 final class MetricsGatherer: Sendable {
     private let limit: Duration
     private let own: @Sendable () async -> MetricsPage
-    /// Whether an answer is waited for that did not come in time.
+    /// Whether a question is still unanswered.
     private let isAsking = Mutex(false)
 
     init(limit: Duration, _ own: @escaping @Sendable () async -> MetricsPage) {
@@ -13,16 +13,16 @@ final class MetricsGatherer: Sendable {
         self.own = own
     }
 
-    /// What the program counts; nil if it does not say so in time.
+    /// The program's counts; nil if they are not ready in time.
     func page() async -> MetricsPage? {
-        // Only one question at a time waits for a program that hangs.
+        // At most one question waits for a program that hangs.
         let isFree = isAsking.withLock { isAsking in
             defer { isAsking = true }
             return !isAsking
         }
         guard isFree else { return nil }
         let (answers, answer) = AsyncStream.makeStream(of: MetricsPage.self, bufferingPolicy: .bufferingNewest(1))
-        // Not a child: nobody may have to wait for it.
+        // Not a child task, because its parent would have to wait for it.
         Task {
             answer.yield(await own())
             isAsking.withLock { $0 = false }

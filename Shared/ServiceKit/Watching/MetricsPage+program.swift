@@ -4,21 +4,22 @@ import Messages
 package import Metrics
 import ZeroMQ
 
-/// What every program says of itself.
+/// The metrics of every program.
 extension Metric {
     static let isComplete = Metric(
         .gauge, "holdfast_metrics_complete",
-        "1 if the program reported its counts in time; if 0, counts are as they were last, and those of streams are missing."
+        "1 if the program reported its counts in time; if 0, counts are the last known ones, and those of streams are missing."
     )
     private static let build = Metric(
-        .gauge, "holdfast_build_info", "1; which program this is, and its version.", labels: ["program", "version"])
+        .gauge, "holdfast_build_info", "1; the labels name the program and its version.",
+        labels: ["program", "version"])
     private static let health = Metric(
         .gauge, "holdfast_health_status", "1 for the status that service.health answers, 0 for the others.",
         labels: ["status"])
     private static let reasons = Metric(
         .gauge, "holdfast_health_reasons", "Number of reasons why the status is not ok.")
     private static let startTime = Metric(
-        .gauge, "process_start_time_seconds", "When the program started, in seconds since 1970 in UTC.")
+        .gauge, "process_start_time_seconds", "Start time of the program, in seconds since 1970 in UTC.")
     private static let processorTime = Metric(
         .counter, "process_cpu_seconds_total", "Processor time used by the program, in user and kernel mode.")
     private static let residentMemory = Metric(
@@ -73,24 +74,23 @@ extension Metric {
 }
 
 extension MetricsPage {
-    /// What every program says: which it is, how it is, and what it takes of the machine.
+    /// Creates a page with the metrics of every program: its version, health and use of the machine.
     init(of program: Program, startedAt: WallTime, health: Health) {
         self.init()
         Metric.addProgram(program, health: health, startedAt: startedAt, to: &self)
     }
 
-    /// Adds what happened to the connections of the socket that listens to others.
+    /// Adds the connection events of a listener's socket.
     package mutating func add(_ listener: Listener) {
         add(listener.connectionEvents, of: "subscribe")
     }
 
-    /// Adds what happened to a socket's connections.
+    /// Adds a socket's connection events.
     /// - Parameter socket: `publish`, `reply`, `subscribe`.
     mutating func add(_ events: ConnectionEvents, of socket: String) {
         Metric.add(events, of: socket, to: &self)
     }
 
-    /// Adds how often something took how long.
     package mutating func add(_ metric: Metric, _ histogram: LatencyHistogram) {
         add(metric, histogram.counts)
     }

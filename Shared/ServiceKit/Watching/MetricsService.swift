@@ -2,21 +2,20 @@ import Metrics
 import ServiceLifecycle
 import SystemPackage
 
-/// Serves a program's metrics as a part of it, until it is asked to stop.
+/// Serves a program's metrics until the program shuts down.
 ///
-/// Like requests, they are served as long as other parts drain.
+/// Like requests, metrics are served while other parts drain.
 struct MetricsService: Service {
-    /// How long the program may take to say what it counts; after that, only what is known without it is served.
+    /// How long to wait for the program's own counts; after that, only common ones are served.
     private static let limit = Duration.seconds(2)
 
     private let server: MetricsServer
     private let address: HTTPAddress
-    /// What is said anyway.
+    /// The metrics that are served in any case.
     private let common: @Sendable () -> MetricsPage
-    /// What the program counts: may wait for a thread that hangs.
+    /// The program's own counts, which may wait for a thread that hangs.
     private let own: @Sendable () async -> MetricsPage
 
-    /// Serves these metrics on a server that listens.
     init(
         server: MetricsServer, at address: HTTPAddress, common: @escaping @Sendable () -> MetricsPage,
         own: @escaping @Sendable () async -> MetricsPage
@@ -27,15 +26,15 @@ struct MetricsService: Service {
         self.own = own
     }
 
-    /// Listens.
-    /// - Throws: `ServiceError` if the address can't be listened on.
+    /// Opens the server's socket.
+    /// - Throws: `ServiceError` if the address can't be bound.
     static func listen(at address: HTTPAddress) throws -> MetricsServer {
         do {
             return try MetricsServer(host: address.host, port: address.port)
         } catch let error as Errno {
             throw ServiceError(
                 error == .addressNotAvailable ? .badConfiguration : .inputOutput,
-                "metrics can't be served at \(address): \(error); give --metrics another port or host")
+                "metrics can't be served at \(address): \(error); choose another port or host with --metrics")
         }
     }
 
@@ -44,7 +43,7 @@ struct MetricsService: Service {
         do {
             try await cancelWhenGracefulShutdown {
                 try await server.run {
-                    // First, for it brings the program's counts to health, which the others are read from.
+                    // Must be first: it copies the program's counts to `Health`, from which the others are read.
                     let own = await gatherer.page()
                     var page = common()
                     page.add(.isComplete, own == nil ? 0 : 1)

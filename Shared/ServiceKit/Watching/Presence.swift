@@ -1,19 +1,18 @@
 import MessageBus
 import Messages
 
-/// Knows which of the programs that are listened to are there, and says of the others what a person should know.
+/// Tracks which of a subscriber's programs are connected, and describes the missing ones to people.
 ///
 /// A pure value. Instants are nanoseconds of one monotonic clock.
 struct Presence: Sendable {
-    /// What happened to an address.
     enum Change: Hashable, Sendable {
         case arrived(String)
         case left(String)
     }
 
-    /// How long a program may take to answer for the first time.
+    /// How long a program may take to connect for the first time.
     static let grace: Int64 = 3_000_000_000
-    /// How many addresses a sentence names.
+    /// The maximum number of addresses in a sentence.
     private static let maximumNamed = 5
 
     private struct Place {
@@ -27,21 +26,21 @@ struct Presence: Sendable {
     private var places: [String: Place] = [:]
 
     /// - Parameters:
-    ///   - program: which program is listened to.
-    ///   - now: when that began.
+    ///   - program: the program that is subscribed to.
+    ///   - now: when the subscription began.
     init(of program: Program, at now: Int64) {
         self.program = program
         startedAt = now
     }
 
-    /// How many addresses there are to be connected to, and at how many somebody answers.
+    /// The number of addresses, and the number that is connected.
     var counts: (known: Int, connected: Int) { (places.count, places.values.count(where: \.isConnected)) }
 
-    /// Notes which addresses there are, and where somebody answers now.
+    /// Updates the addresses, and which of them are connected.
     mutating func note(
         _ addresses: Set<String>, connected: Set<String>, at now: Int64, date: WallTime
     ) -> [Change] {
-        // What is inside the process is always there, and nobody tells of it.
+        // An in-process address is always connected, and has no connection events.
         let watched = addresses.filter { !$0.hasPrefix("inproc:") }
         var changes: [Change] = []
         for address in watched.sorted() {
@@ -59,7 +58,7 @@ struct Presence: Sendable {
         return changes
     }
 
-    /// What is wrong with an endpoint: nil if all that it leads to is there.
+    /// The problem with an endpoint; nil if all its addresses are connected.
     func complaint(about route: ConnectionPlan.Route, at now: Int64) -> String? {
         var whose = ""
         if case .host(let name, _) = route.target {
@@ -68,7 +67,7 @@ struct Presence: Sendable {
                     guard now - startedAt >= Self.grace else { return nil }
                     return "\(program) at \(route.endpoint) is not found yet: the look-up of \(name) takes long"
                 }
-                return "\(program) at \(route.endpoint) is not found, and is looked for again: \(name): \(failure)"
+                return "\(program) at \(route.endpoint) is not found, and the look-up is repeated: \(name): \(failure)"
             }
             whose = " (\(name))"
         }

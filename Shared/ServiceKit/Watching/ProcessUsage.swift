@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// What this process takes of the machine.
+/// This process's use of the machine.
 enum ProcessUsage {
     /// Seconds of processor time, in user and kernel mode.
     static var processorSeconds: Double {
@@ -10,20 +10,20 @@ enum ProcessUsage {
         return Double(microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) / 1e6
     }
 
-    /// Memory that is in RAM (proc(5), statm); nil if /proc does not say.
+    /// Resident memory (proc(5), statm); nil if /proc can't be read.
     static var residentBytes: Int? {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
         let fields = text.split(separator: " ")
         return fields.count > 1 ? Int(fields[1]).map { $0 * sysconf(Int32(_SC_PAGESIZE)) } : nil
     }
 
-    /// File descriptors that are open; nil if /proc does not say.
+    /// The number of open file descriptors; nil if /proc can't be read.
     static var openFiles: Int? {
-        // Reading the list takes one more.
+        // Reading the directory opens one more.
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 }
     }
 
-    /// File descriptors that may be open at once; nil if there is no limit.
+    /// The limit of open file descriptors; nil if there is none.
     static var maximumFiles: Int? {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }

@@ -1,17 +1,17 @@
 import Messages
 
-/// Which columns of a stream's samples are the acceleration: three axes, or one column that is their magnitude.
+/// The columns of a stream's samples that hold the acceleration: three axes, or one column with their magnitude.
 struct AccelerationLayout: Hashable, Sendable {
-    /// How many values a sample has, its uptime included.
+    /// The values in a sample, including its uptime.
     let columns: Int
-    /// What the values of a stream of records are; nil if all are numbers.
+    /// The types of the values, in a stream of records; nil if all are numbers.
     private let types: [FieldType]?
-    /// The columns of x, y and z; an axis that is not there has -1.
+    /// The columns of x, y and z; −1 for a missing axis.
     private let axes: SIMD3<Int>
 
-    /// Finds the columns by their names: `x`, `y` and `z`, or `magnitude`, or the only one beside the uptime.
-    /// In a stream of records they must be numbers, and others may be anything.
-    /// - Throws: `wrongColumns` if there are none of these.
+    /// Finds the columns by their names: `x`, `y` and `z`, or `magnitude`, or the only one besides the uptime. In a stream of
+    /// records they must be numbers; other columns may have any type.
+    /// - Throws: `wrongColumns` if there are no such columns.
     init(_ fields: [String], _ types: [FieldType]? = nil) throws(MessageError) {
         columns = fields.count
         self.types = types
@@ -40,10 +40,10 @@ struct AccelerationLayout: Hashable, Sendable {
         }
     }
 
-    /// Gives samples of a batch to a closure, in order: which row it is, the uptime, and three axes.
+    /// Passes samples of a batch to a closure, in order: the row, and the uptime with three axes.
     ///
     /// The batch must have passed `check`.
-    /// - Throws: what is wrong with the values in JSON; rows before it were given.
+    /// - Throws: the error of unreadable values in JSON; rows before it were passed.
     @inline(__always)
     func forEach(
         _ rows: Range<Int>, of batch: ReceivedBatch, _ body: (Int, SIMD4<Double>) -> Void

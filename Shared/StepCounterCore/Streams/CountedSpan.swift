@@ -4,10 +4,10 @@ package import Messages
 package struct CountedSpan: Hashable, Sendable {
     /// Spans of a device are numbered in the order in which they were counted.
     package var number: Int
-    /// The dates of the first and the last sample. The same until a sample came after a loss: then the span has none yet.
+    /// The dates of the first and the last sample. They are equal in a span that began with a loss and has no sample yet.
     package var start: WallTime
     package var end: WallTime
-    /// How many samples were lost between the span before and this one.
+    /// The number of samples lost between the previous span and this one.
     package var lost: Int
     /// Why they were lost; nil if none were.
     package var reason: Gap.Reason?

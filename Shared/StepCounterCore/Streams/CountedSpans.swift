@@ -3,14 +3,14 @@ import Messages
 import ServiceKit
 import StepDetection
 
-/// The times in which samples of a device were counted, lately.
+/// The recent times in which samples of a device were counted.
 ///
-/// A span ends where samples are lost, where none was taken for more than a second, and where the device's wall clock jumps.
-/// What is remembered here is bounded: a time that is forgotten before it is stored is reported as not counted.
+/// A span ends when samples are lost, when there is none for more than a second, and when the device's wall clock jumps. The
+/// memory is bounded: a span that is forgotten before it is stored is reported as not counted.
 struct CountedSpans {
-    /// How many spans of a device are remembered.
+    /// The most spans of a device to remember.
     static let limit = 100
-    /// From which difference on the device's wall clock has jumped, in nanoseconds.
+    /// From this difference on the device's wall clock has jumped, in nanoseconds.
     private static let largestDrift: Int64 = 1_000_000_000
 
     private(set) var recent: Deque<CountedSpan>
@@ -18,11 +18,11 @@ struct CountedSpans {
     private var lastUptime: Double?
     /// Whether samples may be missing before the next one.
     private var isInterrupted = false
-    /// The first span that is not stored as it is.
+    /// The number of the first span that is not stored in its present form.
     private var firstUnstored: Int?
     private var lastTaken: Int?
 
-    /// Continues with what is stored, in order.
+    /// Continues with the stored spans, in order.
     init(_ stored: [CountedSpan] = []) {
         recent = Deque(stored.suffix(Self.limit))
     }
@@ -45,13 +45,13 @@ struct CountedSpans {
         noteChange(of: span.number)
     }
 
-    /// Notes that samples may follow the last one of which nothing is known, as when a publisher starts anew.
+    /// Notes that an unknown number of samples may follow the last one, as when a publisher restarts.
     mutating func interrupt() { isInterrupted = true }
 
-    /// Notes that samples after the last one that was counted are lost.
+    /// Notes that samples after the last counted one are lost.
     mutating func lose(_ gap: Gap) {
         lastUptime = nil
-        // Of what was before the first sample nothing is known.
+        // Nothing is known of the time before the first sample.
         guard var span = recent.last else { return }
         if span.isEmpty {
             span.lost = span.lost.addingClamped(gap.count)
@@ -82,16 +82,16 @@ struct CountedSpans {
 
     private mutating func noteChange(of number: Int) { firstUnstored = min(firstUnstored ?? number, number) }
 
-    // MARK: What is stored
+    // MARK: Storing
 
-    /// The spans that are not stored as they are; they are about to be.
+    /// Takes the spans that are not stored in their present form, to store them.
     mutating func takeUnstored() -> [CountedSpan] {
         guard let first = firstUnstored else { return [] }
         (lastTaken, firstUnstored) = (first, nil)
         return recent.filter { $0.number >= first }
     }
 
-    /// Notes that what was last taken could not be stored.
+    /// Notes that the spans last taken could not be stored.
     mutating func noteUnstored() {
         if let lastTaken { noteChange(of: lastTaken) }
     }

@@ -1,17 +1,17 @@
 package import Messages
 
-/// How much of a time was counted, and why the rest was not.
+/// The share of a time that was counted, and why the rest was not.
 package struct Coverage: Hashable, Sendable {
     private let range: Range<WallTime>
-    /// What was not counted, in order and without overlap.
+    /// The uncounted times, in order and without overlap.
     package let gaps: [UncountedTime]
 
     /// - Parameters:
     ///   - range: on the device's clock.
-    ///   - spans: those that begin before the range ends, and have not ended before it begins; by their starts. The one before
-    ///     and the one after may be there too: they tell what is known of the range's ends.
+    ///   - spans: those that begin before the range ends and do not end before it begins, sorted by their starts. The one before
+    ///     and the one after may be included: they explain the range's ends.
     ///   - hasEarlier: whether the device had samples before these spans.
-    ///   - oldest: what is before it is not kept.
+    ///   - oldest: spans before this date are not kept.
     package init(
         of range: Range<WallTime>, in spans: some Sequence<CountedSpan>, hasEarlier: Bool = false,
         keptFrom oldest: WallTime? = nil
@@ -27,7 +27,7 @@ package struct Coverage: Hashable, Sendable {
         }
         if let oldest { note(oldest, .notKept) }
         var hasEarlier = hasEarlier
-        // A loss after which no sample came yet.
+        // A loss that no sample has followed yet.
         var lastLoss: CountedSpan?
         for span in spans {
             lastLoss = span.isEmpty ? span : nil
@@ -48,7 +48,7 @@ package struct Coverage: Hashable, Sendable {
         self.gaps = gaps
     }
 
-    /// Which part of the range was counted, from 0 to 1; nil for an empty range.
+    /// The share of the range that was counted, from 0 to 1; nil for an empty range.
     package var share: Double? { Self.share(of: range, without: gaps[...]) }
 
     /// The same for parts of the range, in order and without overlap.

@@ -1,17 +1,17 @@
 package import Messages
 package import StepDetection
 
-/// All that a detector knew between two samples of a stream, so that it can continue from there after a kill.
+/// The state of a detector between two samples of a stream, from which it can continue after a kill.
 package struct DetectorSnapshot: Hashable, Sendable {
-    /// The first sample that it had not seen: how many samples of the epoch it had taken.
+    /// The first sample that the detector has not taken: the number of samples of the epoch that it has.
     package var next: Int
     /// `StepDetector.state`.
     package var state: [UInt8]
-    /// With other settings the state is of no use.
+    /// With other settings the state cannot be used.
     package var settings: StepDetectorSettings
     /// When the present bout of walking began; nil while nobody walks.
     package var boutStart: WallTime?
-    /// From uptimes to the device's dates: steps may be credited later that were made before this.
+    /// Offsets from uptimes to the device's dates: steps made before this may be credited later.
     package var dates: UptimeOffsets
 
     package init(

@@ -2,56 +2,55 @@ import MessageBus
 package import Messages
 import StepDetection
 
-/// Counts the steps of a device in one of its streams: puts the batches in order, and has a `StepFinder` hear them.
+/// Counts the steps of a device in one of its streams: puts the batches in order, and passes them to a `StepFinder`.
 ///
-/// Counts one run of the publisher, an epoch, at a time; with a new one the detector begins anew. Confined to the thread of
-/// its `StepCounting`.
+/// It counts one epoch (one run of the publisher) at a time; a new epoch restarts the detector. Confined to the thread of its
+/// `StepCounting`.
 package final class DeviceCounter {
     package var name: StreamName { ordered.name }
-    /// Reads the bodies of its batches.
     package var reader = SampleBodyReader()
     /// Whether its missing samples are being replayed.
     package internal(set) var isRecovering = false
     /// Steps that the program's log does not list yet.
     var stepsUnlogged = 0
-    /// How many steps.v1 events the device had.
+    /// The number of steps.v1 events of the device.
     var eventSequence = 0
-    /// Whether the history must get the position: steps were found, or it may be old, and is in use again.
+    /// Whether the position must be committed: steps were found, or a stored position is in use again and may be old.
     var isPositionDue = false
 
-    /// When the publisher last described the stream, on the monotonic clock.
+    /// When the publisher last described the stream, on the monotonic clock in nanoseconds.
     private(set) var heard: Int64
-    /// The same on the wall clock, which continues while this machine sleeps; and whether the publisher was sampling then.
+    /// The same on the wall clock, which continues while this machine sleeps; and whether it may have been sampling then.
     private var heardDate: WallTime
     private var mayRun: Bool
-    /// When another publisher was heard that has a stream of this name, on the monotonic clock.
+    /// When another publisher with a stream of this name was heard, on the monotonic clock in nanoseconds.
     private(set) var heardOther: Int64?
     /// The device's clocks, as last described.
     private(set) var clock: ClockReading
     private(set) var ordered: OrderedSamples
     private(set) var finder: StepFinder
     private var spans: CountedSpans
-    /// What was wrong with the last samples that could not be read.
+    /// The error of the last unreadable samples.
     private(set) var lastFault: MessageError?
 
-    /// Samples that were heard in epochs before this one.
+    /// Samples heard in earlier epochs.
     private var earlierSamples = 0
-    /// Samples that are lost.
+    /// Lost samples, and whether each gap is a loss.
     private var gaps: [(gap: Gap, isLoss: Bool)] = []
-    /// Whether no sample came yet of a stream that was not counted before: what is missing then is no loss.
+    /// Whether the stream was not counted before and has no sample yet: missing samples are no loss then.
     private var isJoining: Bool
-    /// What must be added to the publisher's uptime to get an instant of the monotonic clock, in nanoseconds.
+    /// Nanoseconds to add to the publisher's uptime to get the time on the monotonic clock.
     private var offset: Int64
-    /// The same of the uptimes at which the epoch was described.
+    /// The same offset, by the uptimes at which the epoch was described.
     private var instants = UptimeOffsets()
-    /// How far the detector was that is stored; nil if none of this epoch is.
+    /// The position of the stored detector; nil if none of this epoch is stored.
     private var snapshotNext: Int?
 
     /// Begins to count a stream, or continues.
     /// - Parameters:
-    ///   - stored: how far it was counted.
-    ///   - spans: when samples of the device were counted.
-    ///   - isLate: begin with the next sample, whatever is kept: the device was counted in another stream until now.
+    ///   - stored: the position up to which the stream was counted.
+    ///   - spans: the times in which samples of the device were counted.
+    ///   - isLate: whether to begin with the next sample, even if earlier ones are kept: the device was counted in another one.
     init(
         _ description: StreamDescription, _ layout: AccelerationLayout, _ settings: StepDetectorSettings,
         stored: StreamPosition?, spans: [CountedSpan], isLate: Bool, held: HeldBytes, at now: Moment
@@ -67,12 +66,12 @@ package final class DeviceCounter {
             finder = StepFinder(layout, settings)
             ordered.buffer.start(epoch: epoch, at: isLate ? description.nextSequence : description.first ?? 0)
             if let stored {
-                // Its publisher may have continued to sample after that: how long is not known.
+                // Its publisher may have continued to sample after that, for an unknown time.
                 note(Gap(epoch: stored.epoch, from: stored.next, count: 0, reason: .epochEnded), at: now.date)
             }
             return
         }
-        // The last span is of an epoch before.
+        // The last span is of an earlier epoch.
         if stored.next == 0 { self.spans.interrupt() }
         if let snapshot = stored.snapshot,
             let finder = StepFinder(snapshot, layout, settings, firstNew: stored.next)
@@ -86,11 +85,11 @@ package final class DeviceCounter {
         }
     }
 
-    // MARK: What was found
+    // MARK: Found steps
 
     var hasFound: Bool { !finder.found.isEmpty || !gaps.isEmpty }
 
-    /// What was found since this was last called, and samples that were lost meanwhile.
+    /// The findings and losses since the last call.
     func takeFound() -> (found: StepFinder.Found, gaps: [(gap: Gap, isLoss: Bool)]) {
         defer {
             finder.found = StepFinder.Found()
@@ -100,7 +99,7 @@ package final class DeviceCounter {
         return (finder.found, gaps)
     }
 
-    /// Samples in which steps were looked for.
+    /// The number of samples searched for steps.
     package var samplesCounted: Int { earlierSamples + finder.samplesHeard }
 
     private var epoch: String { ordered.epoch }
@@ -109,14 +108,14 @@ package final class DeviceCounter {
     /// Whether a detector of this epoch is stored, or about to be.
     var hasSnapshot: Bool { snapshotNext != nil }
 
-    /// Whether the detector heard samples since the last snapshot. Before the first sample of all there is nothing to store:
-    /// after a restart, what is missing would be a loss.
+    /// Whether the detector heard samples since the last snapshot. Before the very first sample nothing may be stored: after a
+    /// restart, missing samples would count as a loss.
     var isSnapshotDue: Bool { next != snapshotNext && !(isJoining && next == 0) }
 
-    /// How far the stream is counted.
-    /// - Parameter isWithSnapshot: with all that the detector knows.
+    /// The position up to which the stream is counted.
+    /// - Parameter isWithSnapshot: whether to include the detector's state.
     func position(isWithSnapshot: Bool) -> StreamPosition {
-        // While it hears again what is stored already, its steps are further than it is.
+        // While the detector hears samples again whose steps are stored, the position of the steps is ahead of it.
         var position = StreamPosition(epoch: epoch, next: max(next, finder.firstNew))
         if isWithSnapshot {
             snapshotNext = next
@@ -127,15 +126,14 @@ package final class DeviceCounter {
 
     var hasUnstoredSpans: Bool { spans.hasUnstored }
 
-    /// When samples were counted, as far as that is not stored as it is.
+    /// Takes the spans that are not stored in their present form.
     func takeUnstoredSpans() -> [CountedSpan] { spans.takeUnstored() }
 
-    /// How much was counted of a time of which the end was counted; nil if it is empty.
+    /// The coverage of a time whose end was counted; nil if the time is empty.
     func coverage(from start: WallTime, to end: WallTime) -> Coverage? {
         start < end ? Coverage(of: start..<end, in: spans.recent) : nil
     }
 
-    /// The device's date.
     func date(at now: Moment) -> WallTime {
         clock.date(atUptime: Double(now.monotonic.addingClamped(offset == .min ? .max : -offset)) / 1e9)
     }
@@ -147,9 +145,9 @@ package final class DeviceCounter {
         isPositionDue = true
     }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
-    /// Notes what a publisher says of the stream. Another epoch is the publisher's next run: it is counted from now on.
+    /// Takes a publisher's description of the stream. Another epoch is the publisher's next run: it is counted from now on.
     /// - Returns: whether samples were found missing.
     func describe(
         _ description: StreamDescription, _ layout: AccelerationLayout, _ settings: StepDetectorSettings, at now: Moment
@@ -173,10 +171,10 @@ package final class DeviceCounter {
 
     /// Takes a batch as it arrived.
     ///
-    /// One of an epoch that was not described yet is left out: once it is, all of the epoch is replayed. So is one for which
-    /// no room is left in memory while samples before it are missing.
+    /// A batch of an epoch that was not described yet is ignored: after the description, the whole epoch is replayed. A batch is
+    /// also ignored if it has no room in memory while samples before it are missing.
     /// - Returns: whether samples were found missing.
-    /// - Throws: what can't be read, with nothing changed.
+    /// - Throws: the error of an unreadable batch, with nothing changed.
     func take(_ batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Bool {
         guard ordered.isOfEpoch(batch) else { return false }
         try finder.check(batch)
@@ -193,30 +191,30 @@ package final class DeviceCounter {
         }
     }
 
-    // MARK: What is missing
+    // MARK: Missing samples
 
-    /// What is to be replayed next; nil if nothing is missing.
+    /// The samples to request next; nil if none are missing.
     func missing(at now: Moment) -> MissingSamples? {
         if ordered.buffer.recovery?.missing.isEmpty == true { resume(at: now) }
         return ordered.missing
     }
 
-    /// Takes the answer to a request for what is missing next.
+    /// Takes the reply to a request for the next missing samples.
     func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
         if count > 0 {
-            // All that is thrown in there reaches the second closure.
+            // All errors thrown in the first closure are passed to the second one.
             try? ReceivedBatch.forEach(inReplay: frames) { batch, reason in
                 try takeReplayed(batch, missingBefore: reason, at: now)
             } unreadable: { fault in
                 lastFault = fault
             }
         }
-        // An answer that brings nothing would be requested without end.
+        // An empty answer would be requested without end.
         if ordered.buffer.isMissing(request) { loseMissing(count > 0 ? .malformed : .notRetained, at: now) }
         resume(at: now)
     }
 
-    /// Gives up what is missing next.
+    /// Gives up the next missing samples.
     func giveUp(_ reason: Gap.Reason, at now: Moment) {
         loseMissing(reason, at: now)
         resume(at: now)
@@ -231,7 +229,7 @@ package final class DeviceCounter {
         if let rows = ordered.admitReplayed(batch) { count(rows, of: batch, at: now) }
     }
 
-    /// Continues with what waited, once nothing before it is missing.
+    /// Continues with held batches, once nothing before them is missing.
     private func resume(at now: Moment) {
         defer { ordered.account() }
         while let (batch, rows) = ordered.buffer.takeHeld() {
@@ -249,7 +247,7 @@ package final class DeviceCounter {
 
     // MARK: Epochs
 
-    /// Leaves the epoch, with what is lost of it, for another one.
+    /// Ends the epoch, with its losses, and begins another one.
     private func begin(
         _ epoch: String, from first: Int, _ layout: AccelerationLayout, _ settings: StepDetectorSettings,
         at now: Moment
@@ -257,7 +255,7 @@ package final class DeviceCounter {
         while ordered.buffer.recovery != nil { giveUp(.epochEnded, at: now) }
         let silence = max(now.monotonic - heard, now.date.distance(from: heardDate))
         if mayRun, !isJoining, silence >= StreamDescription.life {
-            // It may have continued to sample unheard: how long is not known.
+            // The publisher may have continued to sample unheard, for an unknown time.
             note(Gap(epoch: self.epoch, from: next, count: 0, reason: .epochEnded), at: now.date)
         }
         finder.endBout()
@@ -271,8 +269,8 @@ package final class DeviceCounter {
         snapshotNext = nil
     }
 
-    /// Has a new detector count from the first sample whose steps are not in the history. Where it heard a sample before
-    /// that, it might credit steps that are.
+    /// Restarts counting with a new detector from the first sample whose steps are not in the history. If it heard earlier
+    /// samples, it might credit steps that are in the history.
     private func beginAnew(_ settings: StepDetectorSettings) {
         finder.restart(settings)
         ordered.buffer.start(epoch: epoch, at: finder.firstNew)
@@ -296,7 +294,7 @@ package final class DeviceCounter {
         noteNew(Gap(epoch: epoch, from: sequence + rows.lowerBound, count: rows.count, reason: .malformed), at: now)
     }
 
-    /// Notes lost samples of the epoch. Those before a restart's first new one were counted, or noted, before it.
+    /// Notes lost samples of the epoch. Those before `firstNew` were counted or noted before a restart.
     private func noteNew(_ gap: Gap, at now: Moment) {
         var gap = gap
         let end = gap.from + gap.count

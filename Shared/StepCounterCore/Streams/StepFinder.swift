@@ -1,45 +1,45 @@
 import Messages
 import StepDetection
 
-/// Lets a detector hear the samples of one epoch of a stream, in order, and says with dates what it found.
+/// Passes the samples of one epoch of a stream to a detector, in order, and adds dates to its findings.
 struct StepFinder {
-    /// A bout of walking that began or ended.
+    /// The beginning or end of a bout of walking.
     struct Bout {
         let change: StepEvent.Change
         let date: WallTime
         let start: WallTime
-        /// How likely it was walking, at its end.
+        /// The probability that it was walking, at its end.
         var confidence: Double?
-        /// How it was walked, at its end; nil if its first steps were found before this program's start.
+        /// The gait of the bout, at its end; nil if its first steps were found before this program's start.
         var gait: GaitMeasures?
     }
 
-    /// What was found since it was last taken.
+    /// The findings since they were last taken.
     struct Found {
-        /// Steps in the order of their times, and these on the monotonic clock in nanoseconds.
+        /// Steps in the order of their times, each with its time on the monotonic clock in nanoseconds.
         var steps: [(step: CountedStep, instant: Int64)] = []
-        /// Where bouts of walking began and ended.
+        /// The beginnings and ends of bouts of walking.
         var bouts: [Bout] = []
 
         var isEmpty: Bool { steps.isEmpty && bouts.isEmpty }
     }
 
     var found = Found()
-    /// What samples before this one bring about is in the history.
+    /// Findings in samples before this one are in the history.
     let firstNew: Int
     /// When the present bout of walking began.
     private(set) var boutStart: WallTime?
-    /// How likely it is walking, by its last step.
+    /// The probability that it is walking, by its last step.
     private(set) var confidence: Double?
-    /// How it is walked.
+    /// The gait of the present bout.
     private var gait: GaitSummary?
     private(set) var samplesHeard = 0
     private var detector: StepDetector
     private var lastStep: WallTime?
-    /// From uptimes to the device's dates, as its batches say.
+    /// Offsets from uptimes to the device's dates, by the clocks of its batches.
     private var dates = UptimeOffsets()
     private var layout: AccelerationLayout
-    /// The names of the columns as they stood in the last body: compared before anything is decoded.
+    /// The names of the columns as written in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
     private var events: [(event: WalkingEvent, isNew: Bool)] = []
 
@@ -50,7 +50,7 @@ struct StepFinder {
         detector = StepDetector(settings)
     }
 
-    /// Continues from a snapshot; nil if it is of other settings, or damaged.
+    /// Continues from a snapshot; nil if its settings differ, or it is damaged.
     init?(
         _ snapshot: DetectorSnapshot, _ layout: AccelerationLayout, _ settings: StepDetectorSettings, firstNew: Int
     ) {
@@ -66,22 +66,22 @@ struct StepFinder {
 
     var settings: StepDetectorSettings { detector.settings }
 
-    /// Steps a second while walking, else nil.
+    /// Steps a second while walking, otherwise nil.
     var cadence: Double? { detector.cadence }
 
-    /// All that is known before a sample.
+    /// The state before a sample.
     func snapshot(before next: Int) -> DetectorSnapshot {
         DetectorSnapshot(
             next: next, state: detector.state, settings: detector.settings, boutStart: boutStart, dates: dates)
     }
 
-    /// Begins anew with other settings.
+    /// Restarts with other settings.
     mutating func restart(_ settings: StepDetectorSettings) {
         endBout()
         detector = StepDetector(settings)
     }
 
-    /// Ends the present bout, of which no more will be heard.
+    /// Ends the present bout, of which no more samples will be heard.
     mutating func endBout() {
         if let start = boutStart { found.bouts.append(end(at: lastStep ?? start, start: start)) }
         boutStart = nil
@@ -89,7 +89,7 @@ struct StepFinder {
         gait = nil
     }
 
-    /// Refuses a batch that is not as long as it says, or not an acceleration, before anything is counted by what it says.
+    /// Refuses a batch of the wrong length or without an acceleration, before any of its samples is counted.
     mutating func check(_ batch: ReceivedBatch) throws(MessageError) {
         if !batch.hasFields(fieldsToken) {
             layout = try AccelerationLayout(try batch.fields, try batch.types)
@@ -99,17 +99,17 @@ struct StepFinder {
         try batch.check { () throws(MessageError) in columns }
     }
 
-    /// Lets the detector hear samples of a batch that has passed `check`.
+    /// Passes samples of a batch that has passed `check` to the detector.
     /// - Parameters:
     ///   - clock: the device's clocks, if the batch does not have them.
-    ///   - instants: from uptimes to instants of the monotonic clock.
-    ///   - spans: gets when samples were counted that are not in the history.
-    /// - Returns: the rows that could not be read, the last of them, and why; nil if all could.
+    ///   - instants: offsets from uptimes to the monotonic clock.
+    ///   - spans: gets the times of counted samples that are not in the history.
+    /// - Returns: the unreadable rows, which end the batch, and the error; nil if all rows were readable.
     mutating func hear(
         _ rows: Range<Int>, of batch: ReceivedBatch, clock: ClockReading, instants: UptimeOffsets,
         noting spans: inout CountedSpans
     ) -> (unread: Range<Int>, fault: MessageError)? {
-        // Taken out, so that nothing is allocated and the detector may fill it.
+        // Moved out, so that nothing is allocated and the closure may fill it.
         var events = self.events
         self.events = []
         let (first, layout, firstNew) = (batch.body.sequence, layout, firstNew)
@@ -182,7 +182,7 @@ struct StepFinder {
 }
 
 extension SIMD4<Double> {
-    /// Whether a detector takes it: a sensor that sends what is no number does not sample.
+    /// Whether a detector takes the sample: a sensor that sends values that are not numbers does not count as sampling.
     @inline(__always)
     fileprivate var isUsable: Bool { x.isFinite && (y + z + w).isFinite }
 }

@@ -1,10 +1,10 @@
-/// How far a stream's steps are counted, as it is committed with them.
+/// The position up to which a stream's steps are counted, committed with the steps.
 package struct StreamPosition: Hashable, Sendable {
-    /// The publisher's start that `next` belongs to.
+    /// The epoch of `next`, that is the publisher's run.
     package var epoch: String
-    /// The first sample whose steps are not in the history: how many samples of the epoch are counted.
+    /// The first sample whose steps are not in the history: the number of samples of the epoch that are counted.
     package var next: Int
-    /// The detector at or before `next`. In a commit, nil leaves what was stored in the same epoch.
+    /// The detector's state at or before `next`. In a commit, nil keeps what is stored for the same epoch.
     package var snapshot: DetectorSnapshot?
 
     package init(epoch: String, next: Int, snapshot: DetectorSnapshot? = nil) {

@@ -1,17 +1,17 @@
 import Messages
 
-/// How far another clock is ahead of a device's uptimes, by the uptime: that changes if a machine sleeps or a clock is set.
+/// How far another clock is ahead of a device's uptimes, by uptime: the offset changes if a machine sleeps or a clock is set.
 ///
-/// A detector credits steps seconds after they were made, and what is replayed was sampled long ago: each must get the difference of
-/// its own time, and not the present one. Of uptimes before the first that is known, that one holds.
+/// A detector credits steps seconds after they were made, and replayed samples were taken long ago: each needs the offset at its
+/// own time, not the present one. Uptimes before the first known offset use that offset.
 package struct UptimeOffsets: Codable, Hashable, Sendable {
-    /// How many differences are remembered, so that a clock that jumps all the time can't fill the memory.
+    /// The most offsets to remember, so that a clock that jumps all the time cannot fill the memory.
     private static let limit = 16
-    /// How far two differences may be apart to count as one, in nanoseconds: messages take time, and clocks drift.
+    /// Two offsets that differ by less than this count as one, in nanoseconds: messages take time, and clocks drift.
     private static let tolerance = 50_000_000
 
     private struct Offset: Codable, Hashable {
-        /// The first uptime for which it holds, in nanoseconds.
+        /// The first uptime to which it applies, in nanoseconds.
         let from: Int64
         /// In nanoseconds.
         var value: Int64
@@ -22,9 +22,9 @@ package struct UptimeOffsets: Codable, Hashable, Sendable {
 
     package init() {}
 
-    /// Notes the difference from an uptime on.
+    /// Notes the offset from an uptime on.
     /// - Parameters:
-    ///   - offset: what must be added to uptimes, in nanoseconds.
+    ///   - offset: nanoseconds to add to uptimes.
     ///   - uptime: in nanoseconds.
     mutating func note(_ offset: Int64, from uptime: Int64) {
         while let last = offsets.last, last.from >= uptime { offsets.removeLast() }
@@ -36,7 +36,7 @@ package struct UptimeOffsets: Codable, Hashable, Sendable {
         }
     }
 
-    /// What the other clock said at an uptime, in nanoseconds.
+    /// The other clock's time at an uptime, in nanoseconds.
     func time(at uptime: Int64) -> Int64 {
         let offset = offsets.last { $0.from <= uptime } ?? offsets.first
         return uptime.addingClamped(offset?.value ?? 0)

@@ -1,10 +1,10 @@
 import DequeModule
 import Messages
 
-/// All subscriptions: how far each has counted, and which are to be notified.
+/// All subscriptions: their totals, and which are to be notified.
 ///
-/// At most `StepsStartUpdates.maximumNumber` at once: for one more, the one that was not renewed for longest ends. Totals of those that were last stopped are remembered, so that a stop
-/// whose answer was lost can be repeated.
+/// At most `StepsStartUpdates.maximumNumber` at a time: one more ends the one that was not renewed for longest. The totals of
+/// recently stopped subscriptions are remembered, so that a stop whose reply was lost can be repeated.
 package struct StepSubscriptions: Sendable {
     private var byDevice: [String: [StepSubscription]]
     private var stopped: Deque<StepSubscription> = []
@@ -16,28 +16,28 @@ package struct StepSubscriptions: Sendable {
 
     package var count: Int { byDevice.values.reduce(0) { $0 + $1.count } }
 
-    /// How long a subscription is not ended to make room for another one, in nanoseconds.
+    /// How long after its renewal a subscription is not ended to make room for another one, in nanoseconds.
     private static let protection: Int64 = 60_000_000_000
 
     func has(_ device: String) -> Bool { byDevice[device] != nil }
 
-    /// All of a device, or of all, in the order of their starts.
+    /// All subscriptions of a device, or of all devices, in the order of their starts.
     func all(of device: String?) -> [StepSubscription] {
         let all = device.map { byDevice[$0] ?? [] } ?? byDevice.values.flatMap(\.self)
         return all.sorted { ($0.startDate, $0.id) < ($1.startDate, $1.id) }
     }
 
-    /// Begins a subscription, which counts from 0, or renews the one of its name; others of the device continue.
+    /// Begins a subscription, which counts from 0, or renews the one with the same name; others of the device continue.
     ///
     /// - Parameters:
-    ///   - id: new, never used before.
+    ///   - id: a new identifier, never used before.
     ///   - startDate: now.
     ///   - instant: now, in nanoseconds of the monotonic clock.
     ///   - clock: now, on the history's clock.
     ///   - countedFrom: now, on the device's clock, if that is known.
-    /// - Returns: it, and one that ended to make room for it.
-    /// - Throws: `invalidParameter` for an impossible device or name, `updateOn` below 1 or no `lifetime`; `tooMany` if no more
-    ///   may be added.
+    /// - Returns: the subscription, and one that ended to make room for it.
+    /// - Throws: `invalidParameter` for an impossible device or name, `updateOn` below 1 or an impossible `lifetime`; `tooMany`
+    ///   if there is no room for it.
     mutating func start(
         _ request: StepsStartUpdates, id: String, startDate: WallTime, instant: Int64, clock: WallTime,
         countedFrom: WallTime? = nil
@@ -62,7 +62,7 @@ package struct StepSubscriptions: Sendable {
         return (subscription, ended)
     }
 
-    /// - Returns: the lifetime in nanoseconds, if it has one.
+    /// - Returns: the lifetime in nanoseconds, if the request has one.
     private static func check(_ request: StepsStartUpdates) throws(RequestError) -> Int64? {
         guard StreamName("\(request.device)/accelerometer") != nil else {
             throw RequestError(
@@ -105,7 +105,7 @@ package struct StepSubscriptions: Sendable {
     }
 
     /// Ends a subscription.
-    /// - Returns: it with its total, also if it was stopped not long ago; nil if there is none.
+    /// - Returns: the subscription with its total, even if it was stopped recently; nil if it is unknown.
     mutating func stop(_ id: String) -> StepSubscription? {
         guard let subscription = remove({ $0.id == id }).first else { return stopped.first { $0.id == id } }
         if stopped.count == StepsStartUpdates.maximumNumber { stopped.removeFirst() }
@@ -113,7 +113,7 @@ package struct StepSubscriptions: Sendable {
         return subscription
     }
 
-    /// Ends subscriptions that were not used for too long, as those of programs that have ended.
+    /// Ends subscriptions that were unused for too long, such as those of programs that have ended.
     /// - Parameters:
     ///   - date: now, on the history's clock.
     ///   - keep: how long the history is kept, in nanoseconds.
@@ -121,11 +121,11 @@ package struct StepSubscriptions: Sendable {
         remove { $0.isUnused(at: date, keep: keep) }
     }
 
-    /// Has subscriptions follow the history's clock when that goes ahead at once: those that were used since then would look
-    /// as if they had not been for so long.
+    /// Moves the dates of subscriptions when the history's clock jumps ahead: those used since the wall clock's jump would seem
+    /// unused for that long.
     /// - Parameters:
-    ///   - ahead: how far, in nanoseconds.
-    ///   - date: when the clock was right last, by itself. If that is unknown, all follow: none may end too early.
+    ///   - ahead: the size of the jump, in nanoseconds.
+    ///   - date: when the clock was last right. If that is unknown, all dates move: no subscription may end too early.
     mutating func follow(_ ahead: Int64, since date: WallTime?) {
         for device in byDevice.keys {
             for index in byDevice[device, default: []].indices {
@@ -143,8 +143,8 @@ package struct StepSubscriptions: Sendable {
         return removed
     }
 
-    /// Counts a device's steps that came together, with their instants in nanoseconds of the monotonic clock.
-    /// - Returns: the subscriptions whose total changed, and which of them are to be notified: each once, with its total.
+    /// Counts steps of a device credited together, with their times in nanoseconds of the monotonic clock.
+    /// - Returns: the subscriptions whose total changed, and those to notify: each once, with its total.
     mutating func count(_ steps: [Int64], of device: String, at date: WallTime) -> Counted {
         var counted = Counted()
         guard var subscriptions = byDevice[device] else { return counted }
@@ -159,11 +159,10 @@ package struct StepSubscriptions: Sendable {
         return counted
     }
 
-    /// What counting did.
     struct Counted: Hashable, Sendable {
         /// Subscriptions with a new total.
         var changed: [StepSubscription] = []
-        /// Those of them that are to be notified.
+        /// Those to notify.
         var notified: [StepSubscription] = []
     }
 }

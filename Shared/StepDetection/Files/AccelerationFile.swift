@@ -1,14 +1,14 @@
 package import TextInput
 
-/// A file of accelerations, plain or compressed with gzip, read from its beginning to its end: a table, or JSON with a record
-/// on each line, as the recorder writes both.
+/// A file of accelerations, plain or compressed with gzip, read from beginning to end: a table, or JSON with a record on each
+/// line. The recorder writes both.
 ///
-/// Holds one chunk and one line, however long the file is.
+/// It holds one chunk and one line in memory, regardless of the file's length.
 package struct AccelerationFile: ~Copyable {
     private let reader: LineReader<TextInputError>
     private var table = AccelerationTable()
     private var isJSON: Bool?
-    /// How its times are read; the next file of a recording continues with it.
+    /// How times are read; the next file of a recording continues with it.
     private(set) var time: SampleTime
 
     /// - Throws: `unreadable` if the file cannot be opened.
@@ -18,7 +18,7 @@ package struct AccelerationFile: ~Copyable {
     }
 
     /// The next row; nil at the end.
-    /// - Throws: `unreadable` if the file cannot be read, or was cut off; `invalidInput` if its columns are not known.
+    /// - Throws: `unreadable` if the file cannot be read or is truncated; `invalidInput` if its columns are not known.
     package mutating func next() throws(TextInputError) -> AccelerationRow? {
         while true {
             var row: AccelerationRow?
@@ -31,10 +31,10 @@ package struct AccelerationFile: ~Copyable {
         }
     }
 
-    /// Gives every sample, seconds and three axes, to `body`, in the file's order.
+    /// Passes every sample, seconds and three axes, to `body`, in the file's order.
     ///
     /// - Returns: the number of rows that were neither samples nor markers.
-    /// - Throws: as `init` and `next`.
+    /// - Throws: the errors of `init` and `next`.
     package static func read(_ path: String, _ body: (SIMD4<Double>) -> Void) throws(TextInputError) -> Int {
         var file = try AccelerationFile(path)
         var leftOut = 0

@@ -1,8 +1,8 @@
 import Messages
 
-/// Reads lines of JSON as accelerations: one object on each, with numbers by their names, as `AccelerationTable` has them.
+/// Reads lines of JSON as accelerations: one object a line, with numbers under the names of `AccelerationTable`.
 ///
-/// What stands around the objects of a recording, its brackets and its `startDate`, is passed over.
+/// Lines around the objects of a recording, such as brackets and its `startDate`, are skipped.
 enum AccelerationObject {
     /// Whether a file that begins with this line is JSON.
     static func begins(_ line: Span<UInt8>) -> Bool {
@@ -11,7 +11,7 @@ enum AccelerationObject {
         }
     }
 
-    /// Reads a line without its end; nil for one on which no object begins, or nothing but that.
+    /// Reads a line without its end; nil if no object begins on it, or only the object's opening brace is on it.
     static func row(_ line: Span<UInt8>, _ time: inout SampleTime) -> AccelerationRow? {
         line.withUnsafeBytes { bytes in
             guard let start = bytes.firstIndex(of: UInt8(ascii: "{")),
@@ -61,13 +61,13 @@ enum AccelerationObject {
         DecimalParser.parse(UnsafeRawBufferPointer(rebasing: text)) ?? .nan
     }
 
-    /// Where a time's name stands in `timeNames`.
+    /// The index of a time's name in `timeNames`.
     private static func rank(ofTime name: UnsafeRawBufferPointer) -> Int? {
-        // Most names differ in their lengths already.
+        // Most names differ in length already.
         AccelerationTable.timeNames.firstIndex { $0.utf8.count == name.count && name.elementsEqual($0.utf8) }
     }
 
-    /// Where an axis stands in a sample.
+    /// The index of an axis in a sample.
     private static func lane(of name: UnsafeRawBufferPointer) -> Int? {
         guard name.count == 1 else { return nil }
         switch name[0] {

@@ -1,9 +1,9 @@
-/// What a row of a file of accelerations says.
+/// The content of a row in a file of accelerations.
 package enum AccelerationRow: Hashable, Sendable {
-    /// Seconds, and three axes.
+    /// Seconds and three axes.
     case sample(SIMD4<Double>)
-    /// A recording's marker, with the unit of the samples where it says it.
+    /// A recording's marker, with the unit of the samples if the marker has it.
     case marker(unit: String?)
-    /// Nothing that can be used.
+    /// An unusable row.
     case none
 }

@@ -1,24 +1,24 @@
 import Messages
 import TextInput
 
-/// Reads lines of a table as accelerations: which columns are the time and the axes, and then their numbers.
+/// Reads lines of a table as accelerations: it finds the columns of the time and the axes, and then reads their numbers.
 ///
-/// With a header the columns are found by name, in any order and whatever their case: `t`, `seconds_elapsed`, `timestamp`,
-/// `time` or `uptime` (seconds, or nanoseconds since 1970), and `x`, `y` and `z`; `x` alone will do, and is then the magnitude, as is `magnitude`. Without one they are
-/// time, x, y and z. Cells are separated by commas, tabs or semicolons, and may stand in quotes; what else there is, is left
-/// out. A recording's markers have no numbers, and a `marker` instead.
+/// With a header the columns are found by name, in any order and in upper or lower case: `t`, `seconds_elapsed`, `timestamp`,
+/// `time` or `uptime` (seconds, or nanoseconds since 1970), and `x`, `y` and `z`. `x` alone is taken as the magnitude, as is
+/// `magnitude`. Without a header they are time, x, y and z. Cells are separated by commas, tabs or semicolons, and may be quoted;
+/// other columns are ignored. A recording's markers have no numbers, but a `marker`.
 struct AccelerationTable {
-    /// What the time may be called; if there are several, the first of these is meant.
+    /// The names of a time column, in order of preference.
     static let timeNames = ["t", "seconds_elapsed", "timestamp", "time", "uptime"]
 
-    /// The columns of time, x, y and z; an axis that is not there has none.
+    /// The columns of time, x, y and z; −1 for a missing axis.
     private var columns: SIMD4<Int>?
     private var separator = UInt8(ascii: ",")
-    /// The columns that a recording's markers have.
+    /// The columns of a recording's markers.
     private var markerColumn: Int?
     private var unitColumn: Int?
 
-    /// Reads a line without its end; nil for the one that names the columns.
+    /// Reads a line without its end; nil for a header.
     /// - Throws: `invalidInput` if the first line names no such columns, or has too few numbers.
     mutating func row(_ line: Span<UInt8>, _ time: inout SampleTime) throws(TextInputError) -> AccelerationRow? {
         if let columns { return row(line, columns, &time) }
@@ -34,7 +34,7 @@ struct AccelerationTable {
         return .marker(unit: unitColumn.flatMap { text(of: $0, in: line) })
     }
 
-    /// What stands in a column; nil if that is nothing.
+    /// The text in a column; nil if it is empty.
     private func text(of column: Int, in line: Span<UInt8>) -> String? {
         var text: String?
         Self.forEachCell(of: line, separator) { index, cell in
@@ -84,7 +84,7 @@ struct AccelerationTable {
         return sample
     }
 
-    /// Gives each cell with its number, in order. A separator in quotes is none.
+    /// Passes each cell with its index, in order. A separator in quotes does not count.
     @inline(__always)
     private static func forEachCell(
         of line: Span<UInt8>, _ separator: UInt8, _ body: (Int, UnsafeRawBufferPointer) -> Void
@@ -102,7 +102,7 @@ struct AccelerationTable {
         }
     }
 
-    /// Where what begins with a quote ends. Two quotes in it stand for one, which looks like an end and a beginning.
+    /// The end of a quoted cell. Two quotes in it stand for one, and look like an end followed by a beginning.
     private static func endOfQuotes(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var end = start
         while end < bytes.count, bytes[end] == UInt8(ascii: "\"") {
@@ -117,7 +117,7 @@ struct AccelerationTable {
         DecimalParser.parse(trimmed(bytes))
     }
 
-    /// A cell without the blanks and quotes around it.
+    /// A cell without surrounding blanks and quotes.
     private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let isPadding = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\"") }
         var range = 0..<bytes.count

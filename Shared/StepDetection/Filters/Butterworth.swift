@@ -2,12 +2,12 @@ import Glibc
 
 /// The coefficients of a second-order Butterworth filter.
 ///
-/// By the bilinear transform, with the frequency bent back and Q = 1/√2 (Robert Bristow-Johnson, "Cookbook formulae for audio
+/// By the bilinear transform, with the frequency prewarped and Q = 1/√2 (Robert Bristow-Johnson, "Cookbook formulae for audio
 /// equalizer biquad filter coefficients").
 struct Butterworth: Hashable, Sendable {
     let b0, b1, b2, a1, a2: Float
 
-    /// Keeps what is below `cutoff`; both in Hz.
+    /// Passes frequencies below `cutoff`; both in Hz.
     static func lowPass(_ cutoff: Double, rate: Double) -> Self {
         Self(cutoff, rate: rate) {
             (1 - $0) / 2
@@ -16,7 +16,7 @@ struct Butterworth: Hashable, Sendable {
         }
     }
 
-    /// Keeps what is above `cutoff`; both in Hz.
+    /// Passes frequencies above `cutoff`; both in Hz.
     static func highPass(_ cutoff: Double, rate: Double) -> Self {
         Self(cutoff, rate: rate) {
             (1 + $0) / 2

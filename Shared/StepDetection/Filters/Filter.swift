@@ -1,6 +1,6 @@
-/// Four second-order filters at work, one in each lane: of four signals, or of one signal in four ways.
+/// Four second-order filters, one in each lane: for four signals, or for one signal with four designs.
 ///
-/// Transposed direct form II: two numbers of memory, and sound in single precision.
+/// Transposed direct form II: two numbers of memory, and accurate enough in single precision.
 struct Filter: Hashable, Sendable {
     private let b0, b1, b2, a1, a2: SIMD4<Float>
     private var memory1 = SIMD4<Float>()
@@ -15,12 +15,12 @@ struct Filter: Hashable, Sendable {
         a2 = SIMD4(x.a2, y.a2, z.a2, w.a2)
     }
 
-    /// The same for all lanes.
+    /// The same design for all lanes.
     init(_ design: Butterworth) {
         self.init(design, design, design, design)
     }
 
-    /// Forgets the past, as if the input had been `value` for ever.
+    /// Forgets the past, as if the input had always been `value`.
     mutating func settle(at value: SIMD4<Float>) {
         let output = value * (b0 + b1 + b2) / (1 + a1 + a2)
         memory2 = b2 * value - a2 * output

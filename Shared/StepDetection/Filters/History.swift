@@ -1,4 +1,4 @@
-/// The last values of four signals, side by side in memory: each is written twice, half the storage apart.
+/// The last values of four signals, contiguous in memory: each is written twice, half the storage apart.
 struct History: Hashable, Sendable {
     let capacity: Int
     private(set) var count = 0
@@ -27,7 +27,7 @@ struct History: Hashable, Sendable {
         storage[next + capacity - 1 - age]
     }
 
-    /// Lends the last `count` values, oldest first.
+    /// Passes the last `count` values, oldest first.
     @inline(__always)
     func withLast<Result>(_ count: Int, _ body: (UnsafeBufferPointer<SIMD4<Float>>) -> Result) -> Result {
         storage.withUnsafeBufferPointer {

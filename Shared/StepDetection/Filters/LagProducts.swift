@@ -1,30 +1,30 @@
-/// How much the last seconds of a signal are like what was before, at every lag at once.
+/// The correlation of a signal's last seconds with its past, at all lags at once.
 ///
-/// The products of a block of cells with the cells before them are made once, when the block is full, and kept while the
-/// block is in the window: an estimate adds up the blocks, a third of the work of multiplying anew. Nothing is taken away
-/// again, so that no rounding error stays. What was before the first cell counts as zero, as when one stands still.
+/// The products of a block of cells with the cells before them are computed once, when the block is full, and kept while the
+/// block is in the window. An estimate adds up the blocks, a third of the work of multiplying again. Products are never
+/// subtracted, so rounding errors do not accumulate. Cells before the first one count as zero, as if the device had been still.
 ///
-/// The window is as long as the lag, but from 1.2 to 2.2 s: a whole stride is compared with the one before. A shorter one finds
-/// a likeness by chance, where the lag is long; a longer one is late to see that a walk began.
+/// The window is as long as the lag, but from 1.2 to 2.2 s: a whole stride is compared with the one before. With a shorter
+/// window, long lags correlate by chance; with a longer one, the beginning of a walk is found late.
 struct LagProducts: Sendable {
     /// Cells in a block.
     static let block = 6
-    /// Lags that are looked at: up to 3.5 s, a stride at 0.6 steps a second.
+    /// The lags considered: up to 3.5 s, a stride at 0.6 steps a second.
     static let lags = 88
-    /// Cells on which the products depend.
+    /// The number of cells on which the products depend.
     static let reach = mostBlocks * block + lags + block
 
     private static let fewestBlocks = 5
     private static let mostBlocks = 9
-    /// Lags are looked at in eights, which have one window: its blocks.
+    /// Lags are computed eight at a time. The lags of a row share one window, in blocks.
     private static let rows = lags / 8
     private static let windows = (0..<rows).map { max(fewestBlocks, min(mostBlocks, (8 * $0 + 4 + block - 1) / block)) }
     private static let capacity = lags + mostBlocks * block + 8
-    /// A sum with this has 1/1024 as its last digit. Rounded so, the sums of squares are exact in double precision.
+    /// Adding and subtracting this rounds to multiples of 1/1024. The sums of such squares are exact in double precision.
     private static let coarse: Float = 3 * 4096
 
-    /// The last cells, and the sum of all squares up to each of them: newest first, and each twice, so that they lie side by
-    /// side in memory.
+    /// The last cells, and the sum of all squares up to each of them: newest first, and each stored twice, so that they are
+    /// contiguous in memory.
     private var cells = [Float](repeating: 0, count: 2 * capacity)
     private var energies = [Double](repeating: 0, count: 2 * capacity)
     private var newest = 0
@@ -34,7 +34,7 @@ struct LagProducts: Sendable {
     private var products = [SIMD8<Float>](repeating: SIMD8(), count: rows * mostBlocks)
     private var oldest = 0
 
-    /// The cells that are compared at a lag.
+    /// The number of cells compared at a lag.
     static func window(lag: Int) -> Int { block * windows[lag / 8] }
 
     /// Forgets everything; the first block is full after `block - cells` cells.
@@ -105,7 +105,7 @@ struct LagProducts: Sendable {
                     let before =
                         energies.loadUnaligned(fromByteOffset: start, as: SIMD8<Double>.self)
                         - energies.loadUnaligned(fromByteOffset: start + length, as: SIMD8<Double>.self)
-                    // The small number stands for a noise that is never felt.
+                    // The small number, a noise far below any movement, avoids a division by zero.
                     correlation[row] = sum * (Float(now) * SIMD8<Float>(before) + 1e-9).inverseSquareRoot()
                 }
             }

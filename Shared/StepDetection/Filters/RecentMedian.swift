@@ -1,4 +1,4 @@
-/// The median of the last few values, without a list that grows.
+/// The median of the last few values, without allocations.
 struct RecentMedian: Sendable {
     /// At most 9.
     let capacity: Int

@@ -1,5 +1,5 @@
 extension SIMD8<Float> {
-    /// 1/√x of each lane, to the last digit or two; large for 0, meaningless below.
+    /// 1/√x of each lane, accurate to the last digit or two; large for 0, meaningless for negative numbers.
     ///
     /// `squareRoot()` takes one lane after another, this takes all at once. Half the exponent, from the bits, is a first guess;
     /// each step of Newton's method doubles its digits (Lomont, "Fast inverse square root", 2003).

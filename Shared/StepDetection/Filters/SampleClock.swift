@@ -1,32 +1,32 @@
-/// Tells when samples were made, from time stamps that are early or late by chance.
+/// Estimates when samples were taken, from timestamps with random delays.
 ///
-/// A sensor samples by an oscillator of its own; stamps are given by whoever reads it, when he comes to it. So the next sample
-/// is expected one period after the last, and of what a stamp differs from that a fifth is believed: an alpha-beta filter
-/// (Benedict and Bordner, 1962), which at first learns faster, as a regression over all stamps would. At 15 Hz, stamps that
-/// are off by 30 % of a period are off by 10 % then. Samples that come in irregular times indeed lose nothing that can be
-/// measured.
+/// A sensor samples by its own oscillator; its reader stamps samples when it gets to them. So the next sample is expected one
+/// period after the last, and a fifth of a stamp's deviation from that is believed: an alpha-beta filter (Benedict and Bordner,
+/// 1962), which learns faster at first, like a regression over all stamps. At 15 Hz, stamps that are off by 30 % of a period are
+/// off by 10 % afterwards. Samples with truly irregular times lose no measurable accuracy.
 ///
-/// Up to two missing samples are bridged. What cannot be a jittered period, as another rate, is believed as it is.
+/// Up to two missing samples are bridged. A stamp that cannot be jittered, such as one at another rate, is used as it is.
 struct SampleClock: Hashable, Sendable {
     private static let gain = 0.2
-    /// Keeps what it knows of the period: the critically damped choice for `gain`.
+    /// The gain of the period: the critically damped choice for `gain`.
     private static let periodGain = gain * gain / (2 - gain)
-    /// From this count on the gains above are larger than those of a regression.
+    /// From this count on, the gains above exceed those of a regression.
     private static let settled = 20.0
 
     private var stamp = -Double.infinity
     private var time = 0.0
     private var period = Double.infinity
-    /// Stamps since the clock began anew.
+    /// Stamps since the clock was last restarted.
     private var count = 0.0
-    /// The last stamp that was much earlier than the one before it, and that one. It is not stored: then one more sample is left out.
+    /// The last stamp that was much earlier than its predecessor, and that predecessor. Not part of the state: after a restore,
+    /// one more sample may be left out.
     private var doubtedStamp = -Double.infinity
     private var doubtedBefore = -Double.infinity
 
     /// Takes the stamp of the next sample, in seconds.
     ///
-    /// - Returns: when it was made; nil for a stamp that is not later than the one before, unless it is the second that is much
-    ///   earlier, and for what is not a number.
+    /// - Returns: when the sample was taken. Nil if the stamp is not a number, or not later than the one before, unless it is the
+    ///   second much earlier stamp in a row.
     @inline(__always)
     mutating func add(_ newStamp: Double) -> Double? {
         let step = newStamp - stamp
@@ -53,8 +53,8 @@ struct SampleClock: Hashable, Sendable {
         return time
     }
 
-    /// Takes a stamp that is not later than the one before. If it is much earlier, and so is the next one, what was wrong is the one
-    /// before, or the clock was set.
+    /// Takes a stamp that is not later than the one before. If it and the next one are much earlier, the earlier one was wrong,
+    /// or a clock was set.
     @inline(never)
     private mutating func beginAnew(at newStamp: Double) -> Double? {
         guard newStamp < stamp - StepDetector.longestGap else { return nil }

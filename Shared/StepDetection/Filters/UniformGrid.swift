@@ -1,19 +1,19 @@
-/// Turns samples that come at any times into the means of equal cells of time.
+/// Converts samples at arbitrary times to the means of equal cells of time.
 ///
-/// Between two samples the signal is taken as the parabola that also goes through the one before them, and each cell holds its
-/// exact mean: a box filter that does the same to a source of 12.5 Hz and to one of 400 Hz, jittered or with samples missing,
-/// since only time stamps count. It has its zero if sampling would fold into 0 Hz; at 2 Hz a cell of 40 ms loses 1 %.
-/// Straight lines would do at 50 Hz; of a movement of 4 Hz that is sampled at 15 Hz they lose a quarter, the parabola a tenth.
+/// Between two samples the signal is taken as the parabola that also passes through the sample before them, and each cell holds
+/// its exact mean: a box filter that treats sources of 12.5 Hz and of 400 Hz alike, with jitter or missing samples, since only
+/// timestamps count. Its zero is at the frequency that sampling would fold into 0 Hz; at 2 Hz a cell of 40 ms loses 1 %. At 50 Hz
+/// straight lines would be enough; for a movement of 4 Hz sampled at 15 Hz they lose a quarter, the parabola a tenth.
 ///
-/// Cells are counted from the first sample, so that how samples are batched changes nothing.
+/// Cells are counted from the first sample, so that the batching of samples has no effect.
 struct UniformGrid: Hashable, Sendable {
-    /// What a sample was good for.
+    /// The use made of a sample.
     enum Outcome {
-        /// It continues from the one before.
+        /// It follows the one before.
         case continues
-        /// It is the first, or the first after a gap or a step back as long: the cells begin anew at its time.
+        /// It is the first, or the first after a gap or an equally long step back: the cells restart at its time.
         case begins
-        /// It is not after the one before, or not a number: it is left out.
+        /// It is not after the one before, or not a number: it is ignored.
         case ignored
     }
 
@@ -37,13 +37,13 @@ struct UniformGrid: Hashable, Sendable {
         self.longestGap = longestGap
     }
 
-    /// Adds a sample; `complete` gets the end and the mean of each cell that it completes.
+    /// Adds a sample; `complete` gets the end and the mean of each cell that the sample completes.
     @inline(__always)
     mutating func add(
         _ newValue: SIMD4<Float>, at newTime: Double, _ complete: (Double, SIMD4<Float>) -> Void
     ) -> Outcome {
         let step = newTime - time
-        // One lane suffices: the first is the magnitude, which no sample with a bad axis has.
+        // Checking the first lane is enough: it is the magnitude, which is not finite if an axis is not.
         guard newValue.x.isFinite, newTime.isFinite, step > 0 || step < -longestGap else { return .ignored }
         guard step > 0, step <= longestGap else {
             start = newTime
@@ -82,7 +82,7 @@ struct UniformGrid: Hashable, Sendable {
         return .continues
     }
 
-    /// Of the parabola between `from` and `to`, seconds after its first sample.
+    /// The integral of the parabola between `from` and `to`, in seconds after its first sample.
     @inline(__always)
     private func integral(
         _ value: SIMD4<Float>, _ slope: SIMD4<Float>, _ bend: SIMD4<Float>, _ step: Float, _ from: Float, _ to: Float
@@ -102,7 +102,7 @@ struct UniformGrid: Hashable, Sendable {
         previousSlope = state.next()
         previousStep = state.next()
         end = start + (count + 1) * cell
-        // What is damaged begins anew.
+        // A damaged state restarts the grid.
         if !(0...1.01 * cell ~= end - time) { time = -.infinity }
     }
 

@@ -1,28 +1,28 @@
 package import Messages
 
-/// Adds up how somebody walked, bout by bout, from the times of the steps alone.
+/// Summarises a person's gait, bout by bout, from the times of steps alone.
 ///
-/// Stride time, its coefficient of variation, and step time are those of Hausdorff, "Gait variability: methods, modeling and
-/// meaning", J Neuroeng Rehabil 2:19 (2005), the lengths of bouts those of Del Din et al., "Free-living gait characteristics in
-/// ageing and Parkinson's disease", J Neuroeng Rehabil 13:46 (2016). Legs are not compared: `StepPeaks` smooths the magnitude so that
-/// neighbouring steps seem to take the same time.
+/// Stride time, its coefficient of variation, and step time are defined as in Hausdorff, "Gait variability: methods, modeling and
+/// meaning", J Neuroeng Rehabil 2:19 (2005), the lengths of bouts as in Del Din et al., "Free-living gait characteristics in
+/// ageing and Parkinson's disease", J Neuroeng Rehabil 13:46 (2016). Legs are not compared: `StepPeaks` smooths the magnitude so
+/// that neighbouring steps seem equally long.
 package struct GaitSummary: Sendable {
-    /// Seconds: classes of bouts end here.
+    /// The upper limits of the classes of bouts, in seconds.
     package static let classes = [10.0, 30, 60, 120]
-    /// An interval this many times shorter or longer than the bout's median is not of one step.
+    /// Intervals outside these multiples of the bout's median are not single steps.
     private static let leastShare = 0.6
     private static let mostShare = 1.5
-    /// The intervals that are summed up at once, with a median of their own: two minutes. A longer bout is in pieces, so that
-    /// its pace may change, and so that 2 kB of it are kept; a stride from one piece to the next is not counted.
+    /// The most intervals summed up at once, with a median of their own: about two minutes. A longer bout is summed up in pieces,
+    /// so that its pace may change and only 2 kB of it are kept; strides across pieces are not counted.
     private static let longestPiece = 256
 
     /// The spread of times around the mean of each walk.
     private struct Spread {
         var count = 0
         var sum = 0.0
-        /// Of the squares of what is above or below the walk's mean.
+        /// The sum of the squared deviations from each walk's mean.
         var squares = 0.0
-        /// How many of these are independent.
+        /// The degrees of freedom of these.
         var degrees = 0
 
         mutating func add(_ times: some Collection<Double>) {
@@ -62,13 +62,13 @@ package struct GaitSummary: Sendable {
     package init() {}
 
     /// Adds a bout.
-    /// - Parameter times: of its steps, in seconds, in order.
+    /// - Parameter times: the times of its steps, in seconds, in order.
     package mutating func add(bout times: some Collection<Double>) {
         for time in times { add(step: time) }
         endBout()
     }
 
-    /// Adds a step of the present bout, which may be without end: what is kept of it is bounded.
+    /// Adds a step of the present bout, which may be endless: the memory for it is bounded.
     package mutating func add(step time: Double) {
         boutStart = boutStart ?? time
         boutSteps += 1
@@ -79,7 +79,7 @@ package struct GaitSummary: Sendable {
         times.append(time)
     }
 
-    /// The present bout is over: the next step is another one's first.
+    /// Ends the present bout: the next step begins another one.
     package mutating func endBout() {
         guard let start = boutStart, let end = times.last else { return }
         steps += boutSteps
@@ -95,7 +95,7 @@ package struct GaitSummary: Sendable {
         (boutStart, boutSteps) = (nil, 0)
     }
 
-    /// Adds the bouts that another summary has.
+    /// Adds the bouts of another summary.
     package mutating func add(_ other: GaitSummary) {
         steps += other.steps
         boutCount += other.boutCount
@@ -109,7 +109,6 @@ package struct GaitSummary: Sendable {
         }
     }
 
-    /// Sums up a piece of a bout.
     private mutating func sumUp() {
         let intervals = zip(times.dropFirst(), times).map { $0 - $1 }
         guard !intervals.isEmpty else { return }
@@ -118,13 +117,13 @@ package struct GaitSummary: Sendable {
         for walk in walks { add(walk: walk) }
     }
 
-    /// Adds steps of which none was missed.
+    /// Adds consecutive steps, none missing.
     private mutating func add(walk: ArraySlice<Double>) {
         stepTimes.add(walk)
         strideTimes.add(zip(walk, walk.dropFirst()).map { $0 + $1 })
     }
 
-    /// What the bouts say together.
+    /// The measures of all bouts together.
     package var measures: GaitMeasures {
         var measures = GaitMeasures()
         measures.steps = steps
@@ -140,10 +139,10 @@ package struct GaitSummary: Sendable {
 }
 
 extension GaitSummary {
-    /// Seconds after which the next step belongs to another bout, where only steps are known: one of the slowest walk takes two.
+    /// A longer interval, in seconds, separates bouts if only steps are known: the slowest walk has steps of two seconds.
     private static let longestStep = 2.5
 
-    /// Bouts in steps of which nothing is known but their times.
+    /// Divides steps into bouts, by their times alone.
     package static func bouts(in times: [Double]) -> [ArraySlice<Double>] {
         var bouts: [ArraySlice<Double>] = []
         var start = times.startIndex

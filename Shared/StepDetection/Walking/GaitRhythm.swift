@@ -1,49 +1,48 @@
 import Glibc
 
-/// Finds the cadence in the last seconds of what was band-passed.
+/// Finds the cadence in the last seconds of the band-passed signals.
 ///
-/// Each cadence f from 0.6 to 3.4 steps a second is given a score; the best one wins. The score is a sum of
+/// Each cadence f from 0.6 to 3.4 steps a second gets a score; the best one wins. The score is a sum of
 /// - the correlation of the last *stride*, 2/f, with the one before (`LagProducts`). Not of one step: at the wrist and in a
 ///   trouser pocket one leg is felt more than the other, and the correlation at the step is near zero or negative;
-/// - 0.11 × the spectrum's amplitude at f, as a share of its maximum. A correlation has maxima at two and three strides too,
-///   the spectrum has them at the step and its multiples: together they are unambiguous. The amplitude is the root of the
-///   cosine transform of the correlation (Wiener–Khinchin; Blackman and Tukey, 1958);
-/// - 0.13 × how usual the cadence is: a normal distribution in ln f around 1.8 steps a second. In a bout, what deviates by more
-///   than anybody walks is running, and 2.7 are usual.
+/// - 0.11 × the spectrum's amplitude at f, as a share of its maximum. A correlation also has maxima at two and three strides, the
+///   spectrum has them at the step and its multiples: together they are unambiguous. The amplitude is the root of the cosine
+///   transform of the correlation (Wiener–Khinchin; Blackman and Tukey, 1958);
+/// - 0.13 × how usual the cadence is: a normal distribution in ln f around 1.8 steps a second. In a bout, a deviation beyond that
+///   of walking is running, for which 2.7 is usual.
 ///
-/// In a bout, a cadence at which the body would have to rise higher than it can is left out: at a low rate a multiple of a
-/// runner's stride may be more like itself than the stride is, as samples fall in the same places of it.
+/// In a bout, a cadence at which the body would have to rise higher than it can is excluded: at a low rate a multiple of a
+/// runner's stride may correlate better than the stride itself, because samples fall at the same places of it.
 ///
-/// The magnitude comes in as its signed square root, so that one blow or turn of the arm does not outweigh two seconds of
-/// steps: as centre clipping does for the pitch of a voice (Sondhi, 1968), but without a threshold.
+/// The magnitude is given as its signed square root, so that one blow or turn of the arm does not outweigh two seconds of steps:
+/// like centre clipping for the pitch of a voice (Sondhi, 1968), but without a threshold.
 struct GaitRhythm: Sendable {
     /// Cells a second.
     static let rate = 25.0
 
-    /// The cells of which a deviation is taken: 1.7 s, one stride and a half.
+    /// The cells of a deviation: 1.7 s, one and a half strides.
     static let deviationCells = 42
 
     private static let cadences = 40
     private static let lowest = 0.6
     private static let highest = 3.4
-    /// Lags that make up the spectrum: every other one up to 3 s, fading out.
+    /// The lags of the spectrum: every other one up to 3 s, with decreasing weights.
     private static let spectrumLags = 38
     private static let lagStep = 2
     private static let spectrumWeight: Float = 0.11
     private static let priorWeight = 0.13
     private static let usualCadence = 1.8
     private static let usualSpread = 0.25
-    /// Of running, and the deviation in g from which it surely is running: see `WalkingThresholds.quickestWalk`.
+    /// For running, and the deviation in g that proves running: see `WalkingThresholds.quickestWalk`.
     private static let usualCadenceOfRun = 2.7
     static let leastDeviationOfRun = 0.5
-    /// The most by which a body deviates, in g by frequency squared: it goes up and down by 20 cm in a step at most, twice as far as
-    /// runners do, and deviates by 1.42 f² of it, as in `WalkingThresholds.leastDeviationByCadence`.
+    /// The most by which a body deviates, in g by frequency squared: it rises and falls by at most 20 cm in a step, twice as far
+    /// as runners do, and deviates by 1.42 f² times that height, as in `WalkingThresholds.leastDeviationByCadence`.
     static let mostByFrequency = 1.42 * 0.2
 
-    /// A cadence that is tried.
     private struct Candidate {
         let cadence: Double
-        /// The stride's lag in cells: the whole ones, and what is left.
+        /// The stride's lag in cells: the whole cells, and the fraction.
         let lag: Int
         let rest: Float
         let prior: Float
@@ -58,7 +57,7 @@ struct GaitRhythm: Sendable {
             prior: prior(cadence, usual: usualCadence), priorOfRun: prior(cadence, usual: usualCadenceOfRun))
     }
 
-    /// What a score gains by how usual its cadence is.
+    /// The part of a score for how usual its cadence is.
     private static func prior(_ cadence: Double, usual: Double) -> Float {
         let distance = log(cadence / usual) / usualSpread
         return Float(priorWeight * exp(-0.5 * distance * distance))
@@ -88,7 +87,7 @@ struct GaitRhythm: Sendable {
         products.removeAll()
     }
 
-    /// Continues from a history of which the last `cells` cells made no block yet.
+    /// Continues from a history whose last `cells` cells do not fill a block yet.
     mutating func restore(_ history: History, cells: Int) {
         let phase = (cells - history.count) % LagProducts.block
         products.removeAll(cellsInBlock: phase < 0 ? phase + LagProducts.block : phase)
@@ -106,28 +105,28 @@ struct GaitRhythm: Sendable {
     /// The estimate from the last cells: the signed root of the magnitude, and the axes.
     ///
     /// - Parameters:
-    ///   - following: the cadence of a bout, from which the new one is at most `width` away, as a share.
+    ///   - following: the cadence of a bout; the new one differs from it by at most the share `width`. Nil for any cadence.
     ///   - isWalking: whether the bout has begun.
-    ///   - least: the least deviation of the magnitude for which it is worth it, in g.
+    ///   - least: the least deviation of the magnitude for an estimate, in g.
     /// - Returns: nil if nothing moves, or by far too much for the cadence of the bout or of a run.
     mutating func estimate(
         _ history: History, following: Double?, width: Double, isWalking: Bool, least: Double
     ) -> GaitEstimate? {
         history.withLast(history.count) { cells in
-            // Three sums of each, so that no addition waits for the one before; cells come here in sixes.
+            // Three sums of each, so that additions do not depend on each other; the number of cells is a multiple of six.
             var sums = [3 of SIMD4<Float>](repeating: SIMD4())
             var crossed = [3 of SIMD4<Float>](repeating: SIMD4())
             for index in stride(from: max(0, cells.count - Self.deviationCells), to: cells.count - 2, by: 3) {
                 for place in sums.indices {
                     var cell = cells[index + place]
-                    // What is kept is the root.
+                    // The history holds the root.
                     cell.x *= cell.x
                     sums[place] += cell * cell
                     crossed[place] += cell * SIMD4(0, cell.z, cell.w, cell.y)
                 }
             }
             let squares = sums[0] + sums[1] + sums[2]
-            // Before the first cell there was rest.
+            // Before the first cell the device counts as still.
             let deviation = Double((squares.x / Float(Self.deviationCells)).squareRoot())
             guard deviation > least else { return nil }
             let straightness = Self.straightness(squares, crossed[0] + crossed[1] + crossed[2])
@@ -145,13 +144,13 @@ struct GaitRhythm: Sendable {
         }
     }
 
-    /// Σλ²/(Σλ)², with the variances λ along the principal axes: the same however the device is turned, and without finding
-    /// these axes, as both sums are traces, of the covariances' square and of the covariances.
+    /// Σλ²/(Σλ)², with the variances λ along the principal axes: independent of the device's orientation. The axes need not be
+    /// found, as both sums are traces, of the covariances' square and of the covariances.
     ///
     /// - Parameters:
     ///   - squares: the sums of the squares of the magnitude and the axes.
-    ///   - crossed: those of the axes' products.
-    /// - Returns: nil if the axes tell no more than the magnitude.
+    ///   - crossed: the sums of the products of the axes.
+    /// - Returns: nil if the axes hold no more information than the magnitude.
     private static func straightness(_ squares: SIMD4<Float>, _ crossed: SIMD4<Float>) -> Double? {
         let trace = squares.y + squares.z + squares.w
         guard trace > 1.01 * squares.x else { return nil }
@@ -166,7 +165,7 @@ struct GaitRhythm: Sendable {
     ) {
         let correlation = UnsafeRawBufferPointer(correlation).assumingMemoryBound(to: Float.self)
         cosines.withUnsafeBufferPointer { cosines in
-            // Eight cadences in each; side by side, so that no addition waits for the one before.
+            // Eight cadences in each; side by side, so that additions do not depend on each other.
             var sums = [5 of SIMD8<Float>](repeating: SIMD8())
             for lag in 0..<spectrumLags {
                 let here = SIMD8(repeating: correlation[lagStep * lag])
@@ -212,7 +211,7 @@ struct GaitRhythm: Sendable {
         }
         guard let best else { return nil }
 
-        // The top of the correlation near the candidate's lag, between cells by a parabola.
+        // The maximum of the correlation near the candidate's lag, interpolated between cells by a parabola.
         let middle = 2 * rate / candidates[best.index].cadence
         var lag = Int(middle.rounded())
         while lag < longest, correlation[lag + 1] > correlation[lag], Double(lag + 1) - middle <= 2 { lag += 1 }
@@ -236,10 +235,10 @@ struct GaitRhythm: Sendable {
         return estimate
     }
 
-    /// The correlation of the axes, summed, so that it is the same however the device is turned.
+    /// The correlation of the axes, summed, so that it is independent of the device's orientation.
     ///
-    /// - Returns: nil if the axes tell no more than the magnitude, as in a stream that has the magnitude only. Of a device
-    ///   that is worn, they hold several times its energy.
+    /// - Returns: nil if the axes hold no more information than the magnitude, as in a stream with only the magnitude. For a worn
+    ///   device their energy is several times the magnitude's.
     @inline(__always)
     private static func axesRegularity(_ cells: UnsafeBufferPointer<SIMD4<Float>>, lag: Int) -> Double? {
         var (both, now, before) = (SIMD4<Float>(), SIMD4<Float>(), SIMD4<Float>())

@@ -1,23 +1,22 @@
-/// Finds the single steps of a bout: the maxima of the magnitude, smoothed as the cadence asks for.
+/// Finds the single steps of a bout: the maxima of the magnitude, smoothed according to the cadence.
 ///
-/// Four low-pass filters run all the time, and the one is used whose edge is the first above 1.15 times the cadence: what is
-/// faster than a step is gone, and each step has one maximum. A maximum is a step if it rises enough above the lowest point
-/// since the last step, compared with the deviation and with the steps before, and is not too close to the last one. Where two
-/// are two or more steps of the cadence apart, the ones between are filled in: at the wrist and in a trouser pocket every
-/// other step can be too weak to be seen (without this, half the steps of some wrists are lost).
+/// Four low-pass filters always run; the one used is the first whose edge is above 1.15 times the cadence: it removes what is
+/// faster than a step, and each step has one maximum. A maximum is a step if it rises far enough above the lowest point since the
+/// last step, compared with the deviation and with earlier steps, and is not too close to the last step. If two steps are two or
+/// more steps of the cadence apart, the ones between are filled in: at the wrist and in a trouser pocket every other step can be
+/// too weak to be seen (otherwise half the steps of some wrists would be lost).
 struct StepPeaks: Sendable {
     private static let cutoffs = SIMD4<Double>(1.7, 2.3, 3.0, 4.0)
     private static let margin = 1.15
-    /// Eight seconds: how far back a bout's first steps are looked for.
+    /// Eight seconds: how far back the first steps of a bout are searched.
     private static let longestHistory = 200
-    /// More steps than a body makes in that time.
+    /// More steps than a body can make in that time.
     private static let mostPeaks = 64
     /// The delay of each filter at low frequencies: √2 / (2π f) for the second-order Butterworth low pass.
     private static let delays = 0.225079 / cutoffs
 
-    /// A maximum that is taken for a step.
     private struct Peak: Hashable, Sendable {
-        /// In seconds, filter's delay included.
+        /// In seconds, including the filter's delay.
         var place: Double
         var swing: Double
     }
@@ -32,15 +31,15 @@ struct StepPeaks: Sendable {
     private var trough = Float.greatestFiniteMagnitude
     private var lastPlace = -Double.infinity
     private var run: [Peak] = []
-    /// Steps made in doubt, credited when the rhythm is back, or never.
+    /// Steps made in doubt, to be credited if the rhythm returns.
     private var held: [Double] = []
     /// Whether the bout's first steps have been credited.
     private var isCounting = false
     /// The time of the last step that was credited.
     private var lastStep = -Double.infinity
-    /// How likely the bout is walking, by the last estimate.
+    /// The probability that the bout is walking, by the last estimate.
     private var confidence = 0.0
-    /// The bout's steps that have been credited, and how many of them are expected to be true.
+    /// The bout's credited steps, and how many of them are expected to be true.
     private var credited = 0.0
     private var expected = 0.0
 
@@ -50,7 +49,7 @@ struct StepPeaks: Sendable {
         held.reserveCapacity(Self.mostPeaks)
     }
 
-    /// Begins anew: what was before is not connected with what comes.
+    /// Restarts: earlier samples are not connected with later ones.
     mutating func restart(at value: SIMD4<Float>) {
         filter.settle(at: SIMD4(repeating: value.x))
         history.removeAll()
@@ -62,11 +61,11 @@ struct StepPeaks: Sendable {
         history.append(filter(SIMD4(repeating: cell.x)))
     }
 
-    /// The bout is over: what was held is dropped.
+    /// Ends the bout and drops held steps.
     mutating func end(_ event: (WalkingEvent) -> Void) {
         if isCounting {
             event(.ended(at: lastStep))
-            // What was held may yet be the beginning of the next bout.
+            // The held steps may yet be the beginning of the next bout.
             if !held.isEmpty { lastPlace = lastStep + Self.delays[band] }
         }
         held.removeAll(keepingCapacity: true)
@@ -74,9 +73,9 @@ struct StepPeaks: Sendable {
         isCounting = false
     }
 
-    /// Takes what the last estimate says: the newest cell is at `now`.
+    /// Takes the last estimate; the newest cell is at `now`.
     ///
-    /// - Returns: false if the cadence must be twice the true one: a bout would begin, but every other step is not there.
+    /// - Returns: false if the cadence must be twice the true one: a bout would begin, but every other step is missing.
     mutating func follow(
         _ evidence: WalkingEvidence, deviation: Double, now: Double, _ event: (WalkingEvent) -> Void
     ) -> Bool {
@@ -96,7 +95,7 @@ struct StepPeaks: Sendable {
         return true
     }
 
-    /// Whether the cell before the newest one, which is at `now`, is a step of the bout.
+    /// Checks whether the cell before the newest one, which is at `now`, is a step of the bout.
     mutating func look(
         _ evidence: WalkingEvidence, deviation: Double, now: Double, _ event: (WalkingEvent) -> Void
     ) {
@@ -128,7 +127,7 @@ struct StepPeaks: Sendable {
         guard seen >= thresholds.seenShare else { return seen > thresholds.everyOther }
         if evidence.isLikely {
             collect(cells: history.count, least: least, cadence: cadence, now: now, unbroken: first.place)
-            // A peak just before the first one may have taken its place.
+            // A peak just before the first one may have displaced it.
             if run.first.map({ $0.place > first.place }) ?? true {
                 collect(cells: cells, least: least, cadence: cadence, now: now)
             }
@@ -166,7 +165,7 @@ struct StepPeaks: Sendable {
         }
     }
 
-    /// How far the maximum at `age` rises above the lowest point since the last step; nil if there is none.
+    /// How far the maximum at `age` rises above the lowest point since the last step; nil if there is no maximum.
     private mutating func maximum(age: Int) -> Double? {
         let here = history[age: age][band]
         trough = min(trough, here)

@@ -1,4 +1,4 @@
-/// What a `StepDetector` has to say, in the order of its steps' times.
+/// An event of a `StepDetector`, in the order of its steps' times.
 package enum WalkingEvent: Hashable, Sendable {
     /// A bout of walking began with the step at this time, which follows.
     case began(at: Double)

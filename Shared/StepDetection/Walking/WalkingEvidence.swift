@@ -1,29 +1,29 @@
 import Glibc
 
-/// Weighs what speaks for walking and against it, estimate by estimate, and says when a bout begins and ends.
+/// Weighs the evidence for and against walking, estimate by estimate, and decides when a bout begins and ends.
 ///
-/// A sequential test (Wald, 1945): what each estimate says is added up, and the sum decides, not any single one. A plain
-/// rhythm is believed within 1.5 s, a middling one in 3 s, and what comes and goes never.
+/// A sequential test (Wald, 1945): the evidence of all estimates is added up, and the sum decides, not any single estimate. A
+/// clear rhythm is accepted within 1.5 s, a moderate one in 3 s, an intermittent one never.
 ///
 /// Before a bout the sum belongs to one cadence, which is followed as in a bout: a single estimate that prefers two strides to
-/// one, as the first steps of a walk bring about, costs nothing, where another cadence is truly better the sum begins anew.
+/// one, as the first steps of a walk cause, costs nothing. If another cadence is truly better, the sum restarts.
 struct WalkingEvidence: Sendable {
     private let thresholds: WalkingThresholds
     private(set) var isWalking = false
-    /// The last estimate said nothing for walking: what looks like a step now may be none.
+    /// Whether the last estimate was evidence against walking: an apparent step may not be one.
     private(set) var isInDoubt = false
     /// The time of the last estimate before the sum began to grow.
     private(set) var since = 0.0
     private(set) var cadences = RecentMedian(capacity: 9)
     private var sum = 0.0
-    /// The learned log odds since the sum began to grow: together, and of how many estimates.
+    /// The learned log odds since the sum began to grow: their total, and the number of estimates.
     private(set) var odds = 0.0
     private(set) var estimates = 0.0
     private var lastGain = 0.0
-    /// The cadence that was better than the bout's, and for how many hops on end.
+    /// The cadence that was better than the bout's, and for how many consecutive hops.
     private var rival = 0.0
     private var rivalHops = 0.0
-    /// The cadence was found to be twice the true one, which no estimate can know: of two legs that move alike each makes a
+    /// Whether the cadence was found to be twice the true one. No estimate can tell: if both legs move alike, a step looks like a
     /// stride.
     private var isHalved = false
 
@@ -31,17 +31,17 @@ struct WalkingEvidence: Sendable {
         self.thresholds = thresholds
     }
 
-    /// The cadence that the next estimate should look near, and how near; nil for any.
+    /// The cadence near which the next estimate should search, and how near; nil for any.
     var followed: Double? { isWalking || cadences.count > 0 ? cadence : nil }
     var width: Double { isWalking ? thresholds.tracking : thresholds.agreement }
 
-    /// How likely this is walking, by all that was said since the sum began to grow.
+    /// The probability of walking, by all estimates since the sum began to grow.
     var confidence: Double { thresholds.confidence(odds: odds / max(1, estimates), estimates: estimates) }
 
-    /// Whether it is more likely walking than not, by the mean of these.
+    /// Whether walking is more likely than not, by the sum of their log odds.
     var isLikely: Bool { odds > 0 }
 
-    /// Steps a second: the median of 2 s.
+    /// Steps a second: the median over about 2 s.
     var cadence: Double { cadences.value }
 
     mutating func reset(at time: Double) {
@@ -55,7 +55,6 @@ struct WalkingEvidence: Sendable {
         cadences.removeAll()
     }
 
-    /// Continues with half the cadence.
     mutating func halve() {
         let half = 0.5 * cadence
         cadences.removeAll()
@@ -66,8 +65,8 @@ struct WalkingEvidence: Sendable {
     /// Takes the estimate of a hop.
     ///
     /// - Parameters:
-    ///   - above: the standard deviation of what is above 6 Hz, in g.
-    ///   - odds: what `WalkingLikelihood` says.
+    ///   - above: the standard deviation of the magnitude above 6 Hz, in g.
+    ///   - odds: the log odds of `WalkingLikelihood`.
     mutating func weigh(_ estimate: GaitEstimate?, above: Double, odds: Double, at time: Double) {
         let gain = gain(estimate, above: above, odds: odds, at: time)
         if estimate != nil {
@@ -97,7 +96,7 @@ struct WalkingEvidence: Sendable {
             return loss
         }
         if isHalved, estimate.bestCadence > 1.8 * cadence {
-            // The same once more.
+            // The doubled cadence again.
         } else if isWalking {
             if isRivalBetter(estimate) {
                 cadences.removeAll()
@@ -123,15 +122,15 @@ struct WalkingEvidence: Sendable {
         return gain
     }
 
-    /// Whether hands do this, as in clapping: quicker than people walk, weaker than they run, and with blows.
+    /// Whether the movement is of hands, as in clapping: quicker than walking, weaker than running, and with blows.
     private func isQuickWork(_ estimate: GaitEstimate, above: Double) -> Bool {
         (estimate.cadence > thresholds.quickestWalk || isThreeStrokes(estimate))
             && estimate.deviation < thresholds.leastDeviationOfRun
             && above > thresholds.mostAboveSixHertzOfRun * estimate.deviation
     }
 
-    /// Whether a hand moves the device up and down, as in play or to cheat: along one line, further than a body rises, and more
-    /// weakly than in running. A hand may do it as evenly as two legs walk, and slower than it is taken for.
+    /// Whether a hand moves the device up and down, in play or to cheat: along one line, further than a body rises, and more
+    /// weakly than in running. A hand may move as evenly as two walking legs, and its cadence may be underestimated.
     private func isPumped(_ estimate: GaitEstimate) -> Bool {
         let frequency = min(estimate.cadence, estimate.strongest)
         return (estimate.straightness ?? 0) > thresholds.straightestWalk
@@ -139,8 +138,8 @@ struct WalkingEvidence: Sendable {
             && estimate.deviation > GaitRhythm.mostByFrequency * frequency * frequency
     }
 
-    /// Whether three quicker strokes are taken for a stride: they are the strongest, one and a half to a step, so that what is
-    /// up now was down a step before.
+    /// Whether three quicker strokes are taken for a stride: their frequency is the strongest, one and a half times the cadence,
+    /// so the movement is reversed from one step to the next.
     private func isThreeStrokes(_ estimate: GaitEstimate) -> Bool {
         estimate.strongest > thresholds.quickestWalk && abs(estimate.strongest / estimate.cadence - 1.5) < 0.2
             && estimate.symmetry < thresholds.mostSymmetryOfStrokes

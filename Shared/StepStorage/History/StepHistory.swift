@@ -8,28 +8,28 @@ import StepDetection
 package import Storage
 package import SystemPackage
 
-/// The steps that were counted, by device and date; how far each stream is counted; and the subscriptions. An SQLite database,
+/// The counted steps, by device and date; the positions of streams; and the subscriptions. An SQLite database,
 /// `<data>/steps/steps.sqlite`.
 ///
-/// A commit is one transaction and durable when it returns: a kill neither loses nor doubles a step, and a power cut costs
-/// at most what was counted since the last one, which is why commits are synced (`synchronous = FULL`) and not only written:
-/// after a power cut there may be no publisher left that has the samples. One sync a second is little.
+/// A commit is one transaction and durable when it returns: a kill neither loses nor duplicates a step, and a power cut costs at
+/// most what was counted since the last commit. That is why commits are synced (`synchronous = FULL`) and not only written: after
+/// a power cut no publisher may be left that has the samples. One sync a second costs little.
 ///
-/// Not Sendable: one thread uses it, and waits for the disk there. The program that opens it has the lock of the directory
-/// (`DataLock`). Queries go to `StepHistoryReader`. Errors are `RecordingError`.
+/// Not Sendable: one thread uses it, and waits for the disk there. The program that opens it holds the lock of the directory
+/// (`DataLock`). Queries use `StepHistoryReader`. Errors are `RecordingError`.
 package final class StepHistory {
     package let database: DatabaseFile
-    /// The numbers of devices that have steps or spans.
+    /// The row IDs of devices that have steps or spans.
     private var devices: [String: Int64]
     private let discards: DiscardLedger
-    /// How many of the sessions that were discarded are done with.
+    /// The number of discarded sessions that need no further removals.
     private var settledDiscards = 0
-    /// Whether the database's write-ahead log may still have what was discarded.
+    /// Whether the database's write-ahead log may still contain discarded data.
     private var isLogStale = false
 
-    /// Opens the history of a data directory, or makes it.
-    /// - Parameter now: when a history begins that is made, on this machine's clock.
-    /// - Throws: `unreadable` if there is a database that can't be understood. It stays as it is.
+    /// Opens or creates the history of a data directory.
+    /// - Parameter now: the beginning of a new history, on this machine's clock.
+    /// - Throws: `unreadable` if there is a database that cannot be read. It is not changed.
     package init(in data: FilePath, at now: WallTime) throws(RecordingError) {
         database = try DatabaseFile(
             Self.path(in: data), migrator: StepHistorySchema.migrator(at: now), of: "step-counter",
@@ -40,7 +40,7 @@ package final class StepHistory {
 
     package static let directoryName = "steps"
 
-    /// Where the history of a data directory is.
+    /// The path of a data directory's history.
     package static func path(in data: FilePath) -> FilePath {
         data.appending(directoryName).appending("steps.sqlite")
     }
@@ -49,8 +49,8 @@ package final class StepHistory {
         "Put a backup in its place; or move the steps directory away and start again, which begins a new history with "
         + "what the publishers still have."
 
-    /// Looks through the history of a data directory without changing it, if there is one.
-    /// - Throws: `unreadable` if something is wrong with it.
+    /// Checks the history of a data directory without changing it, if there is one.
+    /// - Throws: `unreadable` if the history is damaged.
     package static func check(in data: FilePath) throws(RecordingError) {
         try DatabaseFile.check(path(in: data), whenDamaged: cure)
     }
@@ -61,9 +61,9 @@ package final class StepHistory {
         return devices
     }
 
-    // MARK: What continues after a restart
+    // MARK: Continuing after a restart
 
-    /// How far each stream is counted, with the detector if one of that epoch was stored.
+    /// The position of each stream, with the detector's state if one of that epoch was stored.
     package func positions() throws(RecordingError) -> [StreamName: StreamPosition] {
         try database.read { database in
             var positions: [StreamName: StreamPosition] = [:]
@@ -78,7 +78,7 @@ package final class StepHistory {
                 guard let name = StreamName(text) else { throw UnreadableRow("\"\(text)\" is not a stream's name") }
                 var position = StreamPosition(epoch: row[1], next: row[2])
                 let settings = (row[5] as String?)
-                    // Settings that this program does not know are not those that it runs with.
+                    // Unknown settings are not those that this program runs with.
                     .flatMap { try? WireCoding.decode(StepDetectorSettings.self, from: $0.utf8) }
                 if let settings {
                     position.snapshot = DetectorSnapshot(
@@ -93,7 +93,7 @@ package final class StepHistory {
         }
     }
 
-    /// The last spans of each device, in the order of their numbers, without what is left before a discarded session.
+    /// The last spans of each device, in the order of their numbers, without the remainders before discarded sessions.
     package func spans() throws(RecordingError) -> [String: [CountedSpan]] {
         try database.read { database in
             var spans: [String: [CountedSpan]] = [:]
@@ -135,7 +135,7 @@ package final class StepHistory {
         nanoseconds.map { WallTime(nanosecondsSince1970: $0) }
     }
 
-    /// The history's clock, not before anything was committed; nil if nothing was.
+    /// The history's clock, not before the last commit; nil if there is neither a clock nor a commit.
     package func clock() throws(RecordingError) -> HistoryClock.State? {
         try database.read { database in
             let committed = try Int64.fetchOne(database, sql: "SELECT MAX(committed) FROM stream")
@@ -148,7 +148,7 @@ package final class StepHistory {
         }
     }
 
-    /// All that a step-counter continues with.
+    /// The content from which a step-counter continues.
     package func stored() throws(RecordingError) -> StoredHistory {
         StoredHistory(
             positions: try positions(), spans: try spans(), subscriptions: try subscriptions(), clock: try clock())
@@ -156,8 +156,8 @@ package final class StepHistory {
 
     // MARK: Counting
 
-    /// Stores all of it, or, after an error, nothing.
-    /// - Parameter now: when, on this machine's clock.
+    /// Stores all of the commit or, after an error, nothing.
+    /// - Parameter now: the history's date.
     package func commit(_ commit: StepCommit, at now: WallTime) throws(RecordingError) {
         devices = try database.write { database in
             var devices = devices
@@ -267,9 +267,8 @@ package final class StepHistory {
     /// How many steps a transaction removes before the next one begins.
     private static let batchSize = 10_000
 
-    /// Removes what is too old, what is of sessions that were discarded, and devices without a step or a span, and stores the clock
-    /// by which it is.
-    /// - Returns: how many steps were removed.
+    /// Removes old steps, steps of discarded sessions, and devices without a step or a span, and stores the clock.
+    /// - Returns: the number of steps removed.
     @discardableResult
     package func remove(_ removal: StepCounting.Removal) throws(RecordingError) -> Int {
         let date = removal.steps.nanosecondsSince1970
@@ -301,16 +300,16 @@ package final class StepHistory {
 
     // MARK: Discarding
 
-    /// For so long the steps of a discarded session are looked for again and again: a publisher may still have its samples, and
-    /// a detector that starts anew counts them once more.
+    /// For this long, in nanoseconds, the steps of a discarded session are removed repeatedly: a publisher may still have its
+    /// samples, and a restarted detector counts them again.
     private static let discardTime = Int64(86_400_000_000_000)
-    /// How long after it was last counted the position of a discarded device's stream goes. Before, a publisher has the samples
-    /// after it, and they would be counted twice.
+    /// How long after the last commit the position of a discarded device's stream is removed, in nanoseconds. Before that, a
+    /// publisher may have the samples after the position, and they would be counted twice.
     private static let positionTime = Int64(900_000_000_000)
 
-    /// Removes the steps of discarded sessions: those that their devices made from start to end, on the devices' clocks. That time
-    /// is not counted any more.
-    /// - Returns: how many steps were removed.
+    /// Removes the steps that devices made during discarded sessions, from start to end on the devices' clocks. That time no
+    /// longer counts as counted.
+    /// - Returns: the number of steps removed.
     private func discard(at now: WallTime) throws(RecordingError) -> Int {
         let sessions = try discards.lines(after: settledDiscards)
         var removed = 0
@@ -346,8 +345,8 @@ package final class StepHistory {
         return removed
     }
 
-    /// Cuts a time out of a device's spans. Of a span that is left on both sides, the later part keeps the number, because a
-    /// counter may continue it; the earlier one gets a number below 1, which no counter gives.
+    /// Removes a time from a device's spans. If a span remains on both sides, the later part keeps the number, because a counter
+    /// may continue it; the earlier part gets a number below 1, which no counter uses.
     /// - Returns: whether any of the time was in a span.
     private static func cut(
         from start: WallTime, to end: WallTime, of device: Int64, in database: Database
@@ -381,7 +380,7 @@ package final class StepHistory {
         return !rows.isEmpty
     }
 
-    /// Removes the positions of streams that are not counted any more.
+    /// Removes the positions of the discarded devices' streams that are no longer counted.
     private func removePositions(of devices: Set<PersonalName>, at now: WallTime) throws(RecordingError) {
         let latest = now.nanosecondsSince1970 - Self.positionTime
         let removed = try database.write { database in
@@ -406,7 +405,7 @@ package final class StepHistory {
         return steps ?? 0
     }
 
-    /// - Returns: whether it was empty.
+    /// - Returns: whether the device had neither steps nor spans, and was removed.
     private static func removeEmpty(_ device: Int64, from database: Database) throws -> Bool {
         try database.cachedStatement(
             sql: """
@@ -420,7 +419,7 @@ package final class StepHistory {
 
 extension CountedSpan {
     /// Reads number, start, end, lost and reason.
-    /// - Parameter column: where the number is.
+    /// - Parameter column: the column of the number.
     init(_ row: Row, from column: Int) {
         self.init(
             number: row[column], start: WallTime(nanosecondsSince1970: row[column + 1]),

@@ -10,7 +10,7 @@ package import SystemPackage
 ///
 /// Not Sendable: one thread uses it, and waits for the disk there.
 package final class StepHistoryReader {
-    /// How many spans a query looks at, 6 MB.
+    /// The most spans that a query reads: 6 MB.
     private static let maximumSpans = 100_000
 
     private let database: DatabaseFile
@@ -18,16 +18,15 @@ package final class StepHistoryReader {
 
     /// Opens the history of a data directory, which `StepHistory` has open.
     ///
-    /// - Parameter keep: how old steps may be, in nanoseconds. Older ones are not counted, whether they are removed already or
-    ///   not.
+    /// - Parameter keep: the maximum age of steps, in nanoseconds. Older ones are not counted, even if they are not removed yet.
     package init(in data: FilePath, keep: Int64) throws(RecordingError) {
         database = try DatabaseFile(reading: StepHistory.path(in: data), whenDamaged: StepHistory.cure)
         self.keep = keep
     }
 
     /// Counts the steps of a range.
-    /// - Parameter settings: those that the device is counted with.
-    /// - Throws: `invalidParameter` if the range is reversed, or its bins make no sense.
+    /// - Parameter settings: the settings with which the device is counted.
+    /// - Throws: `invalidParameter` if the range is reversed, or its bins are impossible.
     package func answer(
         _ query: StepsQuery, at now: WallTime, countedWith settings: StepDetectorSettings = StepDetectorSettings()
     ) throws(RecordingError) -> StepsQuery.Reply {
@@ -51,7 +50,7 @@ package final class StepHistoryReader {
             var reply = StepsQuery.Reply(numberOfSteps: 0, firstAvailable: max(oldest, known))
             var bins: [StepsQuery.Bin] = []
             var sum = StepSum()
-            // Of up to 10,000 bins most are empty: the date of the next step says which, and they need no query.
+            // Of up to 10,000 bins most are empty: the date of the next step shows which, and they need no query.
             var next = try Int64.fetchOne(
                 following, arguments: [device, max(range.from, oldest).nanosecondsSince1970])
             try range.forEachBin { from, to in
@@ -97,7 +96,7 @@ package final class StepHistoryReader {
         }
     }
 
-    /// How many steps there are, how many of them are expected to be true, in thousandths, and whether that is not known of some.
+    /// The number of steps, how many of them are expected to be true (in thousandths), and whether some lack this figure.
     private struct StepSum {
         private(set) var steps = 0
         private var thousandths = 0
@@ -123,7 +122,7 @@ package final class StepHistoryReader {
         }
     }
 
-    /// Steps in order. Of two at one date, as a clock that was set back makes them, one counts.
+    /// Steps in order. Of two with the same date, after a clock was set back, one counts.
     /// - Throws: `invalidParameter` if there are too many.
     private static func steps(
         of device: Int64, from: WallTime, to: WallTime, in database: Database
@@ -151,7 +150,7 @@ package final class StepHistoryReader {
         return steps
     }
 
-    /// The bouts that steps make.
+    /// Divides steps into bouts.
     /// - Throws: `invalidParameter` if there are too many.
     private static func bouts(in steps: [CountedStep]) throws -> [StepsQuery.Bout] {
         guard let first = steps.first else { return [] }
@@ -172,7 +171,7 @@ package final class StepHistoryReader {
         }
     }
 
-    /// How steps were walked. The last steps of a bin and the first of the next may be of one bout; each has its part.
+    /// The gait of steps. If a bout spans two bins, each bin has its part.
     private static func gait(of dates: ArraySlice<WallTime>) -> GaitMeasures? {
         guard let first = dates.first else { return nil }
         var summary = GaitSummary()
@@ -181,7 +180,7 @@ package final class StepHistoryReader {
         return summary.measures
     }
 
-    /// How likely steps of one bout are walking; nil if that is not known of some. Of a part of a bout it is about right.
+    /// The probability that steps of one bout are walking; nil if it is unknown for some. For a part of a bout it is approximate.
     private static func confidence(of steps: ArraySlice<CountedStep>) -> Double? {
         var expected = 0.0
         for step in steps {
@@ -203,7 +202,7 @@ package final class StepHistoryReader {
         }
     }
 
-    /// Whether a device is counted, of which no sample may have been.
+    /// Whether a device is counted; it may not have had a sample yet.
     private static func hasStream(of device: String, in database: Database) throws -> Bool {
         let name = "\(device)/"
         return try Bool.fetchOne(
@@ -236,6 +235,6 @@ package final class StepHistoryReader {
 }
 
 extension WallTime {
-    /// From the first step on, since seconds since 1970 have no microseconds as floating-point numbers.
+    /// Seconds since the first step: seconds since 1970 have no microseconds as floating-point numbers.
     fileprivate func secondsOfSteps(since first: WallTime) -> Double { Double(distance(from: first)) * 1e-9 }
 }

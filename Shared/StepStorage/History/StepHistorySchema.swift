@@ -3,12 +3,13 @@ import Messages
 
 /// The tables of the step history. Dates are nanoseconds since 1970.
 ///
-/// Steps lie by device and date, so that a query reads what it counts and nothing else. Two of one date, as a clock that was
-/// set back makes them, are a row with 2 `steps`. `expected` is how many more true steps the bout is expected to have with them,
-/// in thousandths, so that a sum has each bout with its last confidence; null for what was counted before it was known. A span is a time in which all samples of a device were counted.
+/// Steps are stored by device and date, so that a query reads only what it counts. Two with the same date, after a clock was set
+/// back, are a row with 2 `steps`. `expected` is how much a step increases the number of true steps expected in its bout, in
+/// thousandths, so that a sum has each bout with its last confidence; null for steps counted before version 4. A span is a time
+/// in which all samples of a device were counted.
 enum StepHistorySchema {
-    /// Brings a database to what this program knows.
-    /// - Parameter now: when a history begins that is made.
+    /// Migrates a database to the latest version.
+    /// - Parameter now: the beginning of a new history.
     static func migrator(at now: WallTime) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
@@ -52,7 +53,7 @@ enum StepHistorySchema {
             try database.execute(
                 sql: "INSERT INTO history (begun) VALUES (?)", arguments: [now.nanosecondsSince1970])
         }
-        // Of what was counted before it is not known which samples were.
+        // For earlier steps it is unknown which samples were counted.
         migrator.registerMigration("2") { database in
             try database.execute(
                 sql: """

@@ -2,15 +2,15 @@ import Files
 import Messages
 import Recording
 
-/// The time that a query asks about, half-open, and the bins that it is cut into.
+/// The time range of a query, half-open, and its bins.
 struct StepRange: Hashable, Sendable {
     let from: WallTime
     let to: WallTime
-    /// Nanoseconds of a bin; nil for one that has all.
+    /// The length of a bin in nanoseconds; nil for a single bin.
     private let interval: UInt64?
 
     /// Checks a query.
-    /// - Throws: `invalidParameter` if it ends before it begins, or its bins make no sense.
+    /// - Throws: `invalidParameter` if it ends before it begins, or its bins are impossible.
     init(_ query: StepsQuery) throws(RecordingError) {
         func refuse(_ reason: String, _ advice: String) -> RecordingError {
             RecordingError(.invalidParameter, action: "count steps", reason: reason, advice: advice)
@@ -39,7 +39,7 @@ struct StepRange: Hashable, Sendable {
         self.interval = interval
     }
 
-    /// Gives each bin, in order: its first moment, and the first after it. The last one ends where the range does.
+    /// Passes each bin, in order: its start and its end, which is exclusive. The last bin ends with the range.
     func forEachBin(_ body: (WallTime, WallTime) throws -> Void) rethrows {
         guard let interval else { return try body(from, to) }
         var start = from
@@ -54,7 +54,7 @@ struct StepRange: Hashable, Sendable {
         }
     }
 
-    /// Nanoseconds from one moment to a later one. They may be more than an `Int64` holds.
+    /// Nanoseconds from one moment to a later one, possibly more than an `Int64` holds.
     private static func distance(_ from: WallTime, _ to: WallTime) -> UInt64 {
         UInt64(bitPattern: to.nanosecondsSince1970 &- from.nanosecondsSince1970)
     }

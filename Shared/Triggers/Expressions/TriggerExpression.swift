@@ -1,19 +1,20 @@
 import Messages
 package import Recording
 
-/// What is waited for, as a person writes it: `left-wrist/accelerometer |a| > 3g`. `TriggerParser` reads it.
+/// A condition to wait for, as a person writes it: `left-wrist/accelerometer |a| > 3g`. `TriggerParser` reads it.
 package struct TriggerExpression: Hashable, Sendable, CustomStringConvertible {
-    /// What is looked at of a stream's samples.
+    /// The value that is derived from a stream's samples.
     package enum Quantity: Hashable, Sendable {
         case field(String)
-        /// The length of the vector of these fields: of `x`, `y` and `z`, or of what a stream has in their place, if there are none.
+        /// The length of the vector of these fields. If there are none, of `x`, `y` and `z`, or of the fields that a stream has
+        /// in their place.
         case magnitude([String])
         /// Samples in the last second.
         case rate
     }
 
     package enum Comparison: String, CaseIterable, Sendable {
-        // The longer ones first: the parser tries them in this order.
+        // Longer ones before their prefixes: the parser tries them in this order.
         case atMost = "<="
         case atLeast = ">="
         case unequal = "!="
@@ -21,7 +22,7 @@ package struct TriggerExpression: Hashable, Sendable, CustomStringConvertible {
         case greater = ">"
         case equal = "="
 
-        /// A number that is none is never on the right side of a limit.
+        /// NaN never satisfies a comparison.
         func holds(_ value: Double, _ limit: Double) -> Bool {
             switch self {
             case .atMost: value <= limit
@@ -35,25 +36,25 @@ package struct TriggerExpression: Hashable, Sendable, CustomStringConvertible {
     }
 
     package enum Limit: Hashable, Sendable {
-        /// In the stream's unit if there is none.
+        /// In `unit`; if that is nil, in the stream's unit.
         case number(Double, unit: String?)
         case text(String)
     }
 
     package enum Subject: Hashable, Sendable {
-        /// Samples of the streams of a pattern, once they are on the wrong side of a limit for some nanoseconds.
+        /// Samples of the streams that match a pattern satisfy a comparison with a limit for some nanoseconds.
         case samples(of: String, Quantity, Comparison, Limit, lasting: Int64)
-        /// No sample of a stream of a pattern for so many nanoseconds.
+        /// A stream that matches a pattern has no sample for some nanoseconds.
         case silence(of: String, Int64)
         /// A threshold of log-manager is crossed; nil for all thresholds, and for all logs.
         case threshold(String?, of: LogPattern?)
     }
 
-    /// As it was written.
+    /// The expression as it was written.
     package let description: String
     package let subject: Subject
 
-    /// The streams that it is about; nil for an event.
+    /// The pattern of the expression's streams; nil for events of log-manager.
     package var pattern: String? {
         switch subject {
         case .samples(let pattern, _, _, _, _), .silence(let pattern, _): pattern
@@ -61,6 +62,6 @@ package struct TriggerExpression: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it names a single stream, which is expected to have what it asks for.
+    /// Whether the expression names a single stream, which should then have the fields and unit.
     var isOfOneStream: Bool { pattern.map { StreamName($0) != nil } ?? false }
 }

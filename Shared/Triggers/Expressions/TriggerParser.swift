@@ -35,7 +35,7 @@ private struct TriggerParser {
         }
         skipSpaces()
         guard !rest.isEmpty else {
-            throw InvalidValue("say what is to be watched: |a| > 3g, FIELD < 5, rate < 80 or silent 5s")
+            throw InvalidValue("the condition is missing: write |a| > 3g, FIELD < 5, rate < 80 or silent 5s")
         }
         if rest.hasPrefix("silent "), let time = word(after: "silent ") {
             try finish()
@@ -45,13 +45,13 @@ private struct TriggerParser {
         skipSpaces()
         guard let comparison = TriggerExpression.Comparison.allCases.first(where: { rest.hasPrefix($0.rawValue) })
         else {
-            throw InvalidValue("'\(rest)' does not compare: write <, <=, >, >=, = or != and a number")
+            throw InvalidValue("'\(rest)' is not a comparison: write <, <=, >, >=, = or != and a number")
         }
         rest.removeFirst(comparison.rawValue.count)
         let limit = try limit()
         if case .text = limit {
             guard case .field = quantity, comparison == .equal || comparison == .unequal else {
-                throw InvalidValue("a text is compared with a field, by = or !=")
+                throw InvalidValue("a text can only be compared with a field, using = or !=")
             }
         }
         if quantity == .rate, case .number(_, let unit?) = limit, unit != "Hz" {
@@ -70,7 +70,7 @@ private struct TriggerParser {
         if !rest.isEmpty, !rest.hasPrefix("of ") {
             let found = word()
             guard names.contains(found) else {
-                throw InvalidValue("'\(found)' is no threshold: write \(names.joined(separator: ", ")) or nothing")
+                throw InvalidValue("'\(found)' is not a threshold: write \(names.joined(separator: ", ")) or nothing")
             }
             name = found
         }
@@ -114,7 +114,7 @@ private struct TriggerParser {
         skipSpaces()
         if rest.first == "\"" {
             let text = rest.dropFirst().prefix { $0 != "\"" }
-            guard text.endIndex < rest.endIndex else { throw InvalidValue("the text \(rest) has no end") }
+            guard text.endIndex < rest.endIndex else { throw InvalidValue("the text \(rest) has no closing quote") }
             rest = rest[rest.index(after: text.endIndex)...]
             return .text(String(text))
         }
@@ -131,13 +131,13 @@ private struct TriggerParser {
 
     private func span(_ text: String) throws(InvalidValue) -> Int64 {
         let span = try TimeSpan(typed: text)
-        guard span.nanoseconds > 0 else { throw InvalidValue("'\(text)' is no time: write 200ms or 5s") }
+        guard span.nanoseconds > 0 else { throw InvalidValue("'\(text)' is not a time: write 200ms or 5s") }
         return span.nanoseconds
     }
 
     private mutating func finish() throws(InvalidValue) {
         skipSpaces()
-        guard rest.isEmpty else { throw InvalidValue("'\(rest)' is too much") }
+        guard rest.isEmpty else { throw InvalidValue("'\(rest)' is not expected here: leave it out") }
     }
 
     private mutating func skipSpaces() { rest = rest.drop(while: \.isWhitespace) }
@@ -149,7 +149,7 @@ private struct TriggerParser {
         return String(word)
     }
 
-    /// The word after another one; nil if that does not come next.
+    /// The word after a prefix; nil if the prefix does not come next.
     private mutating func word(after prefix: String) -> String? {
         guard rest.hasPrefix(prefix) else { return nil }
         rest.removeFirst(prefix.count)

@@ -1,16 +1,17 @@
 import DequeModule
 import Messages
 
-/// An expression about samples, applied to one stream: says of each sample whether it holds, and whether it did before.
+/// An expression about samples, applied to one stream: decides for each sample whether it holds, and whether it already held
+/// before.
 struct StreamCondition: Sendable {
     enum Verdict: Hashable, Sendable {
         case holdsNot
-        /// It holds from this sample on: a trigger.
+        /// The expression holds from this sample on: a trigger.
         case begins
         case continues
     }
 
-    /// Samples in a second that are counted; a faster stream seems to have this rate.
+    /// Most samples in a second that are counted; a faster stream seems to have this rate.
     private static let maximumRate = 1 << 16
     /// Seconds without a sample after which a rate is 0.
     private static let longestPause = 2.0
@@ -22,17 +23,17 @@ struct StreamCondition: Sendable {
     /// Seconds.
     private let lasting: Double
 
-    /// Which columns it reads.
+    /// The columns that the condition reads.
     private(set) var columns: [Int] = []
-    /// Whether its column has text.
+    /// Whether the column has text.
     private(set) var isOfText = false
     /// The limit in the stream's unit.
     private var number = Double.nan
     private(set) var isTrue = false
-    /// The uptime of the first sample of those that hold without one between them that does not.
+    /// The uptime of the first of the latest consecutive samples for which the comparison holds.
     private var trueSince: Double?
     private var lastUptime = -Double.infinity
-    /// Uptimes of the last second, for a rate.
+    /// Uptimes of samples in the last second, for a rate.
     private var recent: Deque<Double> = []
     private var firstUptime: Double?
 
@@ -48,8 +49,8 @@ struct StreamCondition: Sendable {
         self.lasting = Double(lasting) / 1e9
     }
 
-    /// Takes what the stream's columns are.
-    /// - Throws: `wrongColumns` or `wrongType` if the expression can't be about them.
+    /// Takes the stream's columns.
+    /// - Throws: `wrongColumns`, `wrongType` or `missingField` if the expression can't apply to them.
     mutating func bind(_ fields: [String], _ types: [FieldType]?, unit: String?) throws(MessageError) {
         columns = try Self.columns(of: quantity, in: fields)
         switch limit {
@@ -109,7 +110,7 @@ struct StreamCondition: Sendable {
         return from == to ? value : value / from.perG * to.perG
     }
 
-    /// Forgets a run of the publisher that ended.
+    /// Resets the state when a run of the publisher has ended.
     mutating func reset() {
         isTrue = false
         trueSince = nil
@@ -118,8 +119,8 @@ struct StreamCondition: Sendable {
         firstUptime = nil
     }
 
-    /// The value of a sample.
-    /// - Parameter numbers: by column.
+    /// The value of a sample that is compared with the limit.
+    /// - Parameter numbers: the sample's numbers by column.
     mutating func value(at uptime: Double, of numbers: [Double]) -> Double? {
         switch quantity {
         case .field: numbers[columns[0]]
@@ -151,7 +152,7 @@ struct StreamCondition: Sendable {
         return judge((text == wanted) == (comparison == .equal), since: uptime, at: uptime)
     }
 
-    /// Takes the time, without a sample: a rate is 0 then.
+    /// Takes a time without a sample, at which a rate may have become 0.
     mutating func pass(to uptime: Double) -> Verdict? {
         guard quantity == .rate, firstUptime != nil, uptime >= lastUptime + Self.longestPause else { return nil }
         recent = []

@@ -1,22 +1,21 @@
 import MessageBus
 import Messages
 
-/// Looks at the samples of one stream, in order and without gaps as far as its publisher has them, and finds triggers.
+/// Checks the samples of one stream, in order and without gaps as far as its publisher has them, and finds triggers.
 ///
 /// Confined to the thread of its `TriggerWatch`.
 final class WatchedStream {
-    /// What was found.
     struct Finding {
         let expression: TriggerExpression
-        /// Whether it begins: a trigger. If not, it is still so.
+        /// Whether the expression begins to hold, which is a trigger; otherwise, it still holds.
         let isNew: Bool
-        /// When the sample was taken, on the monotonic clock.
+        /// When the sample was taken, or the silence became too long, on the monotonic clock.
         let instant: Int64
-        /// What was compared; nil for a text, and for a silence.
+        /// The value that was compared; nil for a text and for a silence.
         let value: Double?
     }
 
-    /// A publisher's clock may differ so much from this machine's before its samples are placed by the time of their arrival.
+    /// Nanoseconds. If a publisher's clock differs by more from this machine's, samples are placed by their time of arrival.
     private static let largestOffset: UInt64 = 2_000_000_000
 
     var name: StreamName { ordered.name }
@@ -26,31 +25,31 @@ final class WatchedStream {
     /// When the publisher last described the stream, on the monotonic clock.
     private(set) var heard: Int64
     private(set) var ordered: OrderedSamples
-    /// Samples that were not looked at.
+    /// Samples that could not be checked.
     private(set) var lost: [Gap] = []
     private(set) var found: [Finding] = []
     private(set) var unit: String?
-    /// Until when a ring was asked to keep the time of what holds, by expression, on the monotonic clock.
+    /// Up to when a ring was asked to keep the time of an expression that still holds, on the monotonic clock.
     var keptUntil: [TriggerExpression: Int64] = [:]
 
     private var conditions: [StreamCondition]
     private var silences: [(expression: TriggerExpression, span: Int64, isSilent: Bool)]
     private var clock: ClockReading
-    /// What must be added to the publisher's uptime to get an instant of the monotonic clock, in nanoseconds.
+    /// Nanoseconds to add to the publisher's uptime to get a time on the monotonic clock.
     private var offset: Int64
 
     private var fieldsToken: [UInt8] = []
     private var types: [FieldType]?
     private var columnCount: Int
-    /// When the last sample that has a time was taken.
+    /// The uptime of the last sample that has a time.
     private var lastUptime: Double
-    /// The numbers of a sample, by column; only those that a condition reads.
+    /// The numbers of a sample, by column; only for columns that a condition reads.
     private var numbers: [Double]
-    /// When a sample was last taken, as far as that is known, on the monotonic clock.
+    /// When the last known sample was taken, on the monotonic clock.
     private var lastSample: Int64
 
     /// Watches a stream from its next sample on.
-    /// - Throws: if none of the expressions can be about it: why the first can't.
+    /// - Throws: the reason if an expression names this stream and can't apply to it, or if no expression can.
     init(
         _ description: StreamDescription, _ expressions: [TriggerExpression], held: HeldBytes, at now: Moment
     ) throws(MessageError) {
@@ -74,7 +73,7 @@ final class WatchedStream {
                 try condition.bind(description.fields, description.types, unit: description.unit)
                 conditions.append(condition)
             } catch {
-                // One that names this stream is wrong; a pattern may be about others.
+                // An expression that names this stream is wrong; a pattern may be meant for other streams.
                 if condition.expression.isOfOneStream { throw error }
                 reason = reason ?? error
             }
@@ -95,10 +94,10 @@ final class WatchedStream {
 
     // MARK: Time
 
-    /// Whether something depends on time alone. A rate is looked at with each description.
+    /// Whether the result depends on time alone. A rate is checked with each description.
     var isTimed: Bool { !silences.isEmpty }
 
-    /// When `wake` is due, on the monotonic clock; nil if it is not.
+    /// When `wake` is due, on the monotonic clock; nil if it is not due at any time.
     var deadline: Int64? {
         silences.lazy.filter { !$0.isSilent }.map { self.lastSample.addingClamped($0.span) }.min()
     }
@@ -119,10 +118,10 @@ final class WatchedStream {
         for index in silences.indices { silences[index].isSilent = false }
     }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
-    /// Notes what a publisher says of the stream.
-    /// - Returns: whether samples were found missing.
+    /// Takes a publisher's description of the stream.
+    /// - Returns: whether it shows that samples are missing.
     func describe(_ description: StreamDescription, at now: Moment) throws(MessageError) -> Bool {
         if description.epoch != ordered.epoch {
             guard !ordered.hasLeft(description.epoch) else { return false }
@@ -144,10 +143,10 @@ final class WatchedStream {
     }
 
     /// Takes a batch as it arrived.
-    /// - Returns: whether samples were found missing.
-    /// - Throws: what can't be read, with nothing changed.
+    /// - Returns: whether it shows that samples are missing.
+    /// - Throws: if the batch can't be read; nothing is changed then.
     func take(_ batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Bool {
-        // All of an epoch that is not described yet is replayed once it is.
+        // All samples of an epoch without a description are replayed once it is described.
         guard ordered.isOfEpoch(batch) else { return false }
         try check(batch)
         note(sampleAt: now.monotonic)
@@ -156,7 +155,7 @@ final class WatchedStream {
         return admission == .gap
     }
 
-    /// Refuses a batch that is not as long as it says, or has columns that nothing is known of.
+    /// Refuses a batch that is shorter than its counts say, or whose columns do not fit the conditions.
     private func check(_ batch: ReceivedBatch) throws(MessageError) {
         if !batch.hasFields(fieldsToken) {
             let (fields, types) = (try batch.fields, try batch.types)
@@ -172,14 +171,14 @@ final class WatchedStream {
         try batch.check { () throws(MessageError) in columns }
     }
 
-    /// Leaves an epoch, with what is lost of it, for the publisher's next run.
+    /// Ends an epoch, noting its missing samples as lost, and begins the publisher's next run.
     private func begin(_ description: StreamDescription, at now: Moment) throws(MessageError) {
         var bound = conditions
         for index in bound.indices {
             bound[index].reset()
             try bound[index].bind(description.fields, description.types, unit: description.unit)
         }
-        // What waited behind the missing samples is looked at: a recovery ends only then.
+        // Batches that waited behind the missing samples are checked first: only then does a recovery end.
         while ordered.buffer.recovery != nil {
             lose(.epochEnded)
             resume(at: now)
@@ -191,29 +190,29 @@ final class WatchedStream {
         ordered.begin(description.epoch, at: description.first ?? 0)
     }
 
-    // MARK: What is missing
+    // MARK: Missing samples
 
-    /// What is to be replayed next; nil if nothing is missing.
+    /// The samples to request next; nil if nothing is missing.
     func missing(at now: Moment) -> MissingSamples? {
         if ordered.buffer.recovery?.missing.isEmpty == true { resume(at: now) }
         return ordered.missing
     }
 
-    /// Takes the answer to a request for what is missing next.
+    /// Takes the answer to a request for the next missing samples.
     func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
         if count > 0 {
-            // All that is thrown in there is a sample that can't be read, which is given up below.
+            // Only unreadable samples throw here, and they are given up below.
             try? ReceivedBatch.forEach(inReplay: frames) { batch, reason in
                 try takeReplayed(batch, missingBefore: reason, at: now)
             } unreadable: { _ in
             }
         }
-        // An answer that brings nothing would be requested without end.
+        // Samples that an answer does not bring would be requested without end.
         if ordered.buffer.isMissing(request) { lose(count > 0 ? .malformed : .notRetained) }
         resume(at: now)
     }
 
-    /// Gives up what is missing next.
+    /// Gives up the next missing samples.
     func giveUp(_ reason: Gap.Reason, at now: Moment) {
         lose(reason)
         resume(at: now)
@@ -232,7 +231,7 @@ final class WatchedStream {
         if let rows = ordered.admitReplayed(batch) { judge(rows, of: batch, at: now) }
     }
 
-    /// Continues with what waited, once nothing before it is missing.
+    /// Continues with the batches that waited, once nothing before them is missing.
     private func resume(at now: Moment) {
         defer { ordered.account() }
         while let (batch, rows) = ordered.buffer.takeHeld() {
@@ -254,7 +253,7 @@ final class WatchedStream {
 
     // MARK: Samples
 
-    /// Looks at rows of a batch that has passed `check`.
+    /// Checks rows of a batch that has passed `check`.
     private func judge(_ rows: Range<Int>, of batch: ReceivedBatch, at now: Moment) {
         if let packed = batch.packed {
             for row in rows {
@@ -288,14 +287,14 @@ final class WatchedStream {
                     throw MessageError(.malformed, "there are fewer rows than \"count\" says")
                 }
             } catch {
-                // The publisher would send the same again.
+                // The publisher would send the same rows again.
                 if next < rows.upperBound { noteUnreadable(next..<rows.upperBound, from: batch.body.sequence) }
             }
         }
     }
 
     private func judge(uptime: Double, at now: Moment, text: (Int) -> String) {
-        // Without a time, it is as old as the one before.
+        // A sample without a time gets that of the one before.
         if uptime.isFinite { lastUptime = uptime }
         let uptime = lastUptime
         for index in conditions.indices {
@@ -316,7 +315,7 @@ final class WatchedStream {
         let finding = Finding(
             expression: conditions[index].expression, isNew: verdict == .begins,
             instant: placed(uptime: uptime, at: now), value: value)
-        // Of those that continue, the last one says all.
+        // Of consecutive findings that an expression still holds, only the last is needed.
         if !finding.isNew, let last = found.last, !last.isNew, last.expression == finding.expression {
             found[found.count - 1] = finding
         } else {
@@ -326,8 +325,8 @@ final class WatchedStream {
 
     // MARK: Clocks
 
-    /// When a sample was taken, on the monotonic clock: by the publisher's date, which the recorder places samples by, unless
-    /// that is wrong.
+    /// When a sample was taken, on the monotonic clock: by the publisher's date, by which the recorder places samples too, unless
+    /// that date is wrong.
     private func placed(uptime: Double, at now: Moment) -> Int64 {
         let arrived = instant(ofUptime: uptime)
         let dated = now.monotonic

@@ -1,7 +1,7 @@
 import SystemPackage
 
 extension UploadError {
-    /// Why a file could not be brought into a directory.
+    /// The error for a failure to bring a file into a directory.
     init(_ errno: Errno, at location: String) {
         let (code, advice, retry): (Code, String, Retry) =
             switch errno {
@@ -12,7 +12,7 @@ extension UploadError {
             case .noSuchFileOrDirectory, .notDirectory:
                 (.notFound, "Mount the share and make the directory. The upload will be retried.", .later)
             case .fileExists:
-                (.different, "Look at what has this name there, and move it out of the way.", .never)
+                (.different, "Check what has this name there, and move it out of the way.", .never)
             case .fileTooLarge:
                 (.tooLarge, "Choose a place that takes files of this size.", .never)
             default:
@@ -21,27 +21,27 @@ extension UploadError {
         self.init(code, at: location, "\(errno)", advice: advice, retry: retry)
     }
 
-    /// Why a web server gave no answer.
+    /// The error for a request without a response.
     init(_ failure: HTTPFailure, at location: String) {
         if let cause = failure.cause {
             self = cause
             return
         }
-        let again = "The upload is tried again."
+        let again = "The upload will be retried."
         let (code, advice, retry): (Code, String, Retry) =
             switch failure.code {
             case 42: (.cancelled, "The next try resumes or starts over.", .later)
             case 28: (.timedOut, "Check whether the receiver and the network work. \(again)", .later)
-            case 5: (.unreachable, "Check the proxy in https_proxy and at this machine's network. \(again)", .later)
+            case 5: (.unreachable, "Check the proxy in https_proxy and this machine's network. \(again)", .later)
             case 6: (.unreachable, "Check the receiver's name and this machine's network. \(again)", .later)
             case 60, 83, 90, 91:
                 (
                     .untrusted,
-                    "Nothing was sent. Where the receiver has a certificate of an authority of its own, name that with "
+                    "Nothing was sent. If the receiver's certificate is from a private authority, name that with "
                         + "ca-certificate; also check this machine's clock. \(again)", .later
                 )
             case 77:
-                (.badConfiguration, "Name a file in PEM that can be read with ca-certificate.", .never)
+                (.badConfiguration, "With ca-certificate, name a PEM file that can be read.", .never)
             case 1, 2, 3, 4, 43, 48, 49:
                 (.badConfiguration, "Check upload-to and s3-endpoint.", .never)
             default: (.unreachable, "Check whether the receiver and the network work. \(again)", .later)
@@ -49,7 +49,7 @@ extension UploadError {
         self.init(code, at: location, failure.message, advice: advice, retry: retry)
     }
 
-    /// The receiver has something else than what we have.
+    /// The error for a receiver that has a different file.
     static func mismatch(_ code: Code, at location: String, _ reason: String) -> UploadError {
         code == .corrupted
             ? UploadError(
@@ -57,6 +57,6 @@ extension UploadError {
                 advice: "The upload will be retried. If it keeps failing, check the receiver.", retry: .later)
             : UploadError(
                 code, at: location, "a different file has this name there already, and is not replaced: \(reason)",
-                advice: "Look at it, move it out of the way, and request the upload again.", retry: .never)
+                advice: "Check it, move it out of the way, and request the upload again.", retry: .never)
     }
 }

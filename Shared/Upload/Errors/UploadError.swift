@@ -1,4 +1,4 @@
-/// Why a file did not get to its receiver, whether to try again, and what a person can do about it.
+/// Why a file did not reach its receiver, whether to try again, and what a person can do about it.
 ///
 /// Act on `retry` and `code`; show `description`. Holds no secrets.
 package struct UploadError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -11,58 +11,57 @@ package struct UploadError: Error, Hashable, Sendable, CustomStringConvertible {
             self.rawValue = rawValue
         }
 
-        /// The receiver does not let us.
+        /// The receiver denies access.
         package static let notPermitted = Code(rawValue: "notPermitted")
-        /// The bucket or the directory is not there.
+        /// The bucket or directory does not exist.
         package static let notFound = Code(rawValue: "notFound")
-        /// The receiver has no room.
+        /// The receiver's storage is full.
         static let full = Code(rawValue: "full")
-        /// The receiver does not take files of this size.
+        /// The receiver does not accept files of this size.
         static let tooLarge = Code(rawValue: "tooLarge")
-        /// The receiver asks us to come later.
+        /// The receiver requests a later attempt.
         package static let busy = Code(rawValue: "busy")
-        /// Something is wrong inside the receiver.
+        /// The receiver had an internal error.
         static let receiverFailed = Code(rawValue: "receiverFailed")
-        /// The receiver was not reached, or the connection broke.
+        /// The receiver could not be reached, or the connection broke.
         package static let unreachable = Code(rawValue: "unreachable")
-        /// Nothing moved for too long.
+        /// No data was transferred for too long.
         package static let timedOut = Code(rawValue: "timedOut")
-        /// The receiver's certificate is not to be trusted; nothing was sent.
+        /// The receiver's certificate is not trusted; nothing was sent.
         static let untrusted = Code(rawValue: "untrusted")
-        /// The receiver got other bytes than were sent.
+        /// The receiver got different bytes than were sent.
         package static let corrupted = Code(rawValue: "corrupted")
-        /// The receiver has another file of this name, which is not replaced.
+        /// The receiver has a different file of this name, which is not replaced.
         package static let different = Code(rawValue: "different")
-        /// The receiver took the file, but nothing shows that what it has is the file.
+        /// The receiver accepted the file, but nothing proves that it stored the right bytes.
         static let unconfirmed = Code(rawValue: "unconfirmed")
-        /// The receiver sends us elsewhere, where we don't follow.
+        /// The receiver redirects to another address, which is not followed.
         static let redirected = Code(rawValue: "redirected")
-        /// The receiver does not understand what we ask.
+        /// The receiver does not understand the request.
         package static let refused = Code(rawValue: "refused")
-        /// The archive on this machine can't be read, or is not what it was.
+        /// The archive on this machine cannot be read or has changed.
         static let unreadable = Code(rawValue: "unreadable")
-        /// Settings or secrets on this machine can't be used.
+        /// Settings or secrets on this machine are unusable.
         static let badConfiguration = Code(rawValue: "badConfiguration")
-        /// The task was cancelled.
         package static let cancelled = Code(rawValue: "cancelled")
     }
 
-    /// Whether the same may succeed later by itself.
+    /// Whether a repeated attempt may succeed.
     package enum Retry: Hashable, Sendable {
-        /// Not before a person did something.
+        /// A person must act first.
         case never
-        /// Perhaps.
+        /// A later attempt may succeed.
         case later
-        /// Not before so much time has passed: the receiver said so.
+        /// A later attempt may succeed, but not before this time has passed, as the receiver requested.
         case after(Duration)
     }
 
     package let code: Code
-    /// Where the file was to go, without secrets.
+    /// The intended location of the file, without secrets.
     let location: String
-    /// What went wrong: the rest of a sentence.
+    /// The cause, as the rest of a sentence.
     let reason: String
-    /// What to do, a sentence.
+    /// What to do, as a sentence.
     let advice: String
     package let retry: Retry
 
@@ -77,7 +76,6 @@ package struct UploadError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Two sentences: what failed and why, and what to do.
     package var description: String { "Could not upload to \(location): \(reason). \(advice)" }
 
-    /// The task was cancelled.
     static func cancelled(at location: String) -> UploadError {
         UploadError(
             .cancelled, at: location, "it was cancelled", advice: "The next try resumes or starts over.", retry: .later)

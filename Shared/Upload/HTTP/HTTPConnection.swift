@@ -3,25 +3,25 @@ import Glibc
 import ServiceKit
 import SystemPackage
 
-/// Makes requests over HTTP with libcurl, one after another on the thread that calls, and keeps connections open in
-/// between. The only one that talks to libcurl.
+/// Makes HTTP requests with libcurl, one after another on the calling thread, and keeps connections open between them. Only this
+/// class calls libcurl.
 ///
-/// HTTP/1.1 and TLS 1.2 or later; certificates are always checked. Redirects are not followed: who signed or put a
-/// secret into a request meant it for one server. Proxies come from the environment (`https_proxy`, `no_proxy`).
+/// HTTP/1.1 and TLS 1.2 or later; certificates are always checked. Redirects are not followed, because signatures and secrets in
+/// a request are meant for one server. Proxies come from the environment (`https_proxy`, `no_proxy`).
 final class HTTPConnection {
     private let handle: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private let options: HTTPOptions
 
-    /// Made safe by the language: once, and by one thread. libcurl-thread(3) asks for that before any handle.
+    /// Swift initializes this once, on one thread. libcurl-thread(3) requires that before any handle is created.
     private static let isInitialized: Bool = {
-        // A server that hangs up is an error here, and not the program's end: libcurl leaves that to programs with
+        // A server that closes the connection must cause an error and not end the program. libcurl leaves this to programs with
         // threads, see CURLOPT_NOSIGNAL(3).
         signal(SIGPIPE, SIG_IGN)
         return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
     }()
 
-    /// - Throws: `HTTPFailure` where libcurl can't be used.
+    /// - Throws: `HTTPFailure` if libcurl cannot be used.
     init(_ options: HTTPOptions) throws(HTTPFailure) {
         guard Self.isInitialized, let handle = curl_easy_init() else {
             throw HTTPFailure(code: CURLE_FAILED_INIT.rawValue, message: "libcurl could not be started")
@@ -37,11 +37,11 @@ final class HTTPConnection {
         errorText.deallocate()
     }
 
-    /// Makes a request and waits for the answer.
-    /// - Throws: `HTTPFailure` if none came: no connection, no trust, nothing moved, cancelled.
+    /// Makes a request and waits for the response.
+    /// - Throws: `HTTPFailure` without a response: no connection, no trust, a stalled transfer, or cancellation.
     func send(_ request: HTTPRequest, _ throttle: UploadThrottle) throws(HTTPFailure) -> HTTPResponse {
         let transfer = HTTPTransfer(request, throttle: throttle)
-        // Forgets all options, and keeps the connections.
+        // Resets all options, and keeps the connections.
         curl_easy_reset(handle)
         errorText.pointee = 0
         try setGeneralOptions()
@@ -57,7 +57,7 @@ final class HTTPConnection {
         }
         try check(holdfast_curl_set_list(handle, CURLOPT_HTTPHEADER, list))
         try setCallbacks(to: transfer)
-        // The callbacks' context is the transfer, which nothing else keeps alive.
+        // The transfer is the callbacks' context, and nothing else keeps it alive.
         let code = withExtendedLifetime(transfer) { curl_easy_perform(handle) }
         guard code == CURLE_OK || transfer.hasTooMuch else {
             throw HTTPFailure(code: code.rawValue, message: message(of: code), cause: transfer.failure)
@@ -75,7 +75,7 @@ final class HTTPConnection {
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try set(CURLOPT_FOLLOWLOCATION, 0)
-        // A key may have dots where a path has none.
+        // A key may contain dot segments, which libcurl would remove from a path.
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_CONNECTTIMEOUT, options.connectSeconds)
@@ -122,7 +122,7 @@ final class HTTPConnection {
                 handle,
                 { buffer, size, count, context in
                     let piece = UnsafeRawBufferPointer(start: buffer, count: size * count)
-                    // Anything but the whole count ends the transfer.
+                    // Any value but the whole count ends the transfer.
                     return HTTPConnection.transfer(context)?.take(piece) == true ? piece.count : piece.count ^ 1
                 }, context))
         try check(
@@ -139,7 +139,7 @@ final class HTTPConnection {
                 context))
     }
 
-    /// The transfer that a callback is about: alive, since `send` waits for the callbacks' end.
+    /// The transfer of a callback. It is alive, since `send` waits until the callbacks have ended.
     private static func transfer(_ context: UnsafeMutableRawPointer?) -> HTTPTransfer? {
         context.map { Unmanaged<HTTPTransfer>.fromOpaque($0).takeUnretainedValue() }
     }

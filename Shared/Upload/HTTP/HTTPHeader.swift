@@ -1,6 +1,6 @@
-/// One field of a request or a response. Values of requests may be secrets, so a field prints its name alone.
+/// A field of a request or response. A request's values may be secret, so the description contains only the name.
 struct HTTPHeader: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// In small letters: names are the same in any letters.
+    /// In lower case, since names are case-insensitive.
     let name: String
     let value: String
 
@@ -14,6 +14,5 @@ struct HTTPHeader: Hashable, Sendable, CustomStringConvertible, CustomReflectabl
 }
 
 extension [HTTPHeader] {
-    /// The value of the first field of this name.
     subscript(name: String) -> String? { first { $0.name == name }?.value }
 }

@@ -1,11 +1,11 @@
 import SystemPackage
 
-/// How web servers are reached.
+/// Options for connections to web servers.
 struct HTTPOptions: Hashable, Sendable {
-    /// The authorities whose certificates are trusted, in place of the system's: a file in PEM.
+    /// A PEM file with the trusted certificate authorities, instead of the system's.
     var caCertificate: FilePath?
-    /// A transfer in which nothing moved for so many seconds is ended. There is no bound on a whole transfer.
+    /// A transfer ends after this many seconds without progress. The total duration is unlimited.
     var stallSeconds = 120
-    /// A connection that is not made after so many seconds is given up.
+    /// The timeout for establishing a connection.
     var connectSeconds = 30
 }

@@ -1,11 +1,7 @@
-/// What is asked of a web server.
 struct HTTPRequest: Sendable {
-    /// What is sent along.
     enum Body: Sendable {
         case none
-        /// A small body.
         case bytes([UInt8])
-        /// A piece of the archive.
         case file(SourceFile, Range<Int>)
 
         var count: Int {
@@ -21,6 +17,6 @@ struct HTTPRequest: Sendable {
     let address: WebAddress
     var headers: [HTTPHeader] = []
     var body = Body.none
-    /// Whether what is answered is hashed in place of kept, up to so many bytes.
+    /// The maximum size of a response that is hashed instead of kept; nil to keep the response.
     var hashedBytes: Int?
 }

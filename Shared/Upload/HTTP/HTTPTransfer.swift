@@ -1,6 +1,6 @@
 import Hashing
 
-/// One request under way: feeds its body, and takes the answer. Used by one thread.
+/// A request in progress: supplies its body and takes the response. Used by one thread.
 final class HTTPTransfer {
     private let request: HTTPRequest
     private let throttle: UploadThrottle
@@ -11,10 +11,9 @@ final class HTTPTransfer {
     private var hash = SHA256()
     private var hashedCount = 0
 
-    /// Why reading the body failed.
     private(set) var failure: UploadError?
 
-    /// Answers that are kept are errors and lists of at most 1,000 parts, each well under 1 KB.
+    /// Kept responses are errors and lists of at most 1,000 parts, each well under 1 KB.
     private static let longestBody = 4 << 20
     private static let mostHeaders = 256
 
@@ -23,11 +22,10 @@ final class HTTPTransfer {
         self.throttle = throttle
     }
 
-    /// Whether the transfer is to end.
     var isCancelled: Bool { throttle.isCancelled }
 
-    /// Fills in what is sent next.
-    /// - Returns: how many bytes, 0 at the end; `nil` to end the transfer.
+    /// Provides the next bytes to send.
+    /// - Returns: the number of bytes, 0 at the end; `nil` to end the transfer.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         let rest = request.body.count - position
         if rest == 0 { return 0 }
@@ -51,18 +49,18 @@ final class HTTPTransfer {
         return allowed
     }
 
-    /// Goes to a place in the body, where it has to be sent again.
+    /// Moves to an offset in the body that must be sent again.
     func seek(to offset: Int) -> Bool {
         guard (0...request.body.count).contains(offset) else { return false }
         position = offset
         return true
     }
 
-    /// Takes a line of the answer's head.
+    /// Takes a line of the response header.
     func take(headerLine line: UnsafeRawBufferPointer) {
         let text = String(decoding: line, as: UTF8.self)
         if text.hasPrefix("HTTP/") {
-            // The first line of an answer, perhaps after one that said to continue.
+            // The first line of a response, which may follow a response with status 100.
             status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
             headers = []
         } else if let colon = text.firstIndex(of: ":"), headers.count < Self.mostHeaders {
@@ -70,20 +68,19 @@ final class HTTPTransfer {
         }
     }
 
-    /// Takes a piece of the answer's body.
+    /// Takes a piece of the response body.
     /// - Returns: whether to continue.
     func take(_ piece: UnsafeRawBufferPointer) -> Bool {
         if let limit = request.hashedBytes, (200..<300).contains(status) {
             hash.update(bufferPointer: piece)
             hashedCount += piece.count
-            // One byte too many shows that it is something else; the rest need not come.
+            // One byte above the limit proves a different file, so the rest is not needed.
             return hashedCount <= limit
         }
         body += piece.prefix(Self.longestBody - body.count)
         return body.count < Self.longestBody
     }
 
-    /// The answer.
     func response(retryAfterSeconds: Int) -> HTTPResponse {
         HTTPResponse(
             status: status, headers: headers, body: body,
@@ -92,6 +89,6 @@ final class HTTPTransfer {
             retryAfter: retryAfterSeconds > 0 ? .seconds(retryAfterSeconds) : nil)
     }
 
-    /// Whether the transfer was ended since there is more than there should be, so that the answer says enough.
+    /// Whether the transfer ended because the response exceeded its limit, which is a sufficient answer.
     var hasTooMuch: Bool { hashedCount > request.hashedBytes ?? .max }
 }

@@ -1,15 +1,15 @@
 import Files
 import Recording
 
-/// Percent-encoding as RFC 3986 has it and Signature Version 4 demands it: everything but letters, digits and `-._~`.
+/// Percent-encoding by RFC 3986, as Signature Version 4 requires: encodes everything but letters, digits and `-._~`.
 enum PercentEncoding {
-    /// One part of a path or a query.
+    /// Encodes a component of a path or query.
     static func component(_ text: some StringProtocol) -> String { encode(text, keeping: "") }
 
-    /// A path, whose slashes stay.
+    /// Encodes a path and keeps its slashes.
     static func path(_ text: some StringProtocol) -> String { encode(text, keeping: "/") }
 
-    /// What was encoded; `nil` if a `%` begins no two digits, or the bytes are no text.
+    /// Decodes a text; `nil` if a `%` is not followed by two hexadecimal digits, or the bytes are not UTF-8.
     static func decoded(_ text: some StringProtocol) -> String? {
         let pieces = text.split(separator: "%", omittingEmptySubsequences: false)
         var bytes = Array((pieces.first ?? "").utf8)

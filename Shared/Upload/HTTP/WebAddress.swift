@@ -1,11 +1,10 @@
 import FoundationEssentials
 import ServiceKit
 
-/// A URL of http or https, whose query is a secret: it may be a signature. Prints without it.
+/// An HTTP or HTTPS URL. Its query may contain a signature, so the description omits it.
 struct WebAddress: Hashable, Sendable, CustomStringConvertible {
-    /// `https` or `http`.
     let scheme: String
-    /// The host, in small letters, IPv6 in brackets; with the port, if it is not the scheme's own.
+    /// The host in lower case, IPv6 in brackets, with the port unless it is the scheme's default.
     let authority: String
     /// Percent-encoded; begins with `/`.
     var path: String
@@ -13,7 +12,7 @@ struct WebAddress: Hashable, Sendable, CustomStringConvertible {
     var query: Secret?
 
     /// Reads a URL.
-    /// - Throws: `InvalidValue` with what would be right, and without the URL's secrets.
+    /// - Throws: `InvalidValue` with a correction and without the URL's secrets.
     init(typed text: String) throws(InvalidValue) {
         let shown = text.prefix { $0 != "?" }
         guard let parts = URLComponents(string: text, encodingInvalidCharacters: false),
@@ -32,7 +31,6 @@ struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         query = parts.percentEncodedQuery.map { Secret($0) }
     }
 
-    /// An address of its parts.
     init(scheme: String, authority: String, path: String, query: Secret? = nil) {
         self.scheme = scheme
         self.authority = authority
@@ -40,16 +38,16 @@ struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         self.query = query
     }
 
-    /// The whole URL, with its secrets.
+    /// The complete URL, including its secrets.
     var secretText: String { "\(scheme)://\(authority)\(path)" + (query.map { "?\($0.reveal())" } ?? "") }
 
     /// The URL without its query.
     var description: String { "\(scheme)://\(authority)\(path)" + (query == nil ? "" : "?…") }
 
-    /// Whether nobody on the way can read or change what is sent: by encryption, or since it stays on this machine.
+    /// Whether the data is protected in transit: by encryption, or because it stays on this machine.
     var isProtected: Bool {
         let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } + "]" : authority.prefix { $0 != ":" }
-        // A name may begin with 127 too.
+        // A host name may also begin with 127.
         let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
         let isLoopback = numbers.count == 4 && numbers[0] == 127 && !numbers.contains(nil)
         return scheme == "https" || host == "localhost" || host == "[::1]" || isLoopback
@@ -57,7 +55,7 @@ struct WebAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension URLComponents {
-    /// The host; IPv6 in brackets.
+    /// The host, with IPv6 in brackets.
     fileprivate var encodedHost: String? {
         guard let host else { return nil }
         return host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host

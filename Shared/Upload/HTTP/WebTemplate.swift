@@ -1,14 +1,14 @@
 import ServiceKit
 
-/// Where archives go on a web server: a URL with `{name}` where an archive's name belongs, or one that ends with `/`.
+/// The URL of archives on a web server. It contains `{name}` for the archive's name, or ends with `/`.
 struct WebTemplate: Hashable, Sendable, CustomStringConvertible {
-    /// Stands in the URL for `{name}`, which is not allowed in one.
+    /// Replaces `{name}`, which is not allowed in a URL.
     private static let placeholder = "holdfast-archive-name"
 
     private let address: WebAddress
 
     /// Reads a template.
-    /// - Throws: `InvalidValue` with what would be right, and without the URL's secrets.
+    /// - Throws: `InvalidValue` with a correction and without the URL's secrets.
     init(typed text: String) throws(InvalidValue) {
         let completed = text.hasSuffix("/") && !text.contains("?") ? text + "{name}" : text
         address = try WebAddress(typed: completed.replacing("{name}", with: Self.placeholder))
@@ -19,7 +19,7 @@ struct WebTemplate: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Where the archive of this name goes.
+    /// The URL of the archive with this name.
     func address(of name: String) -> WebAddress {
         var address = address
         let name = PercentEncoding.component(name)
@@ -28,12 +28,11 @@ struct WebTemplate: Hashable, Sendable, CustomStringConvertible {
         return address
     }
 
-    /// Whether it has a query, which may hold a signature.
+    /// Whether the template has a query, which may contain a signature.
     var hasSecret: Bool { address.query != nil }
 
-    /// Whether what is sent there is protected on the way.
+    /// Whether data is protected in transit.
     var isProtected: Bool { address.isProtected }
 
-    /// The template without its query.
     var description: String { address.description.replacing(Self.placeholder, with: "{name}") }
 }

@@ -1,17 +1,16 @@
 import Synchronization
 import ZeroMQ
 
-/// The bytes a second that all uploads together may send.
+/// A limit on the total bandwidth of all uploads.
 final class BandwidthLimit: Sendable {
     private let bucket: Mutex<TokenBucket>
 
-    /// So many bytes a second.
     init(bytesPerSecond: Int) {
         bucket = Mutex(TokenBucket(rate: bytesPerSecond, at: MonotonicClock.now))
     }
 
-    /// Takes what may be sent now.
-    /// - Returns: how many bytes, and, where none, how many nanoseconds to wait before asking again.
+    /// Takes an allowance of bytes.
+    /// - Returns: the number of bytes; if it is 0, also the nanoseconds to wait before the next call.
     func take(upTo wanted: Int) -> (bytes: Int, wait: Int64) {
         bucket.withLock { $0.take(upTo: wanted, at: MonotonicClock.now) }
     }

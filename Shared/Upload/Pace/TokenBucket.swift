@@ -1,14 +1,14 @@
-/// How much may be sent at an instant so that it is no more than so many bytes a second over time.
+/// Limits an average rate in bytes per second.
 struct TokenBucket: Hashable, Sendable {
-    /// Bytes a second.
+    /// Bytes per second.
     let rate: Int
-    /// Bytes that may be sent at once after a pause: a tenth of a second's, and at least a small packet.
+    /// The number of bytes that may be sent at once after a pause: a tenth of a second's worth, and at least 1 KiB.
     let burst: Int
 
     private var available: Int
     private var filledAt: Int64
 
-    /// A full bucket at an instant, in nanoseconds of any clock that does not go back.
+    /// A full bucket at an instant, in nanoseconds of any clock that does not go backwards.
     init(rate: Int, at instant: Int64) {
         precondition(rate > 0, "a rate is positive")
         self.rate = rate
@@ -17,8 +17,8 @@ struct TokenBucket: Hashable, Sendable {
         filledAt = instant
     }
 
-    /// Takes what may be sent now, of what somebody would like to send.
-    /// - Returns: how many bytes, and, where none, how many nanoseconds it takes until there are enough to be worth it.
+    /// Takes at most the wanted number of bytes.
+    /// - Returns: the number of bytes; if it is 0, also the nanoseconds until a worthwhile number is available.
     mutating func take(upTo wanted: Int, at instant: Int64) -> (bytes: Int, wait: Int64) {
         let full = (Int128(burst - available) * 1_000_000_000 + Int128(rate) - 1) / Int128(rate)
         let elapsed = max(Int128(instant) - Int128(filledAt), 0)
@@ -28,7 +28,7 @@ struct TokenBucket: Hashable, Sendable {
         } else {
             let bytes = elapsed * Int128(rate) / 1_000_000_000
             available += Int(bytes)
-            // Only the time that made whole bytes is used up.
+            // Only the time for whole bytes is used up.
             filledAt += Int64(bytes * 1_000_000_000 / Int128(rate))
         }
         let least = min(wanted, 1 << 10)

@@ -1,31 +1,29 @@
 import Glibc
 import Synchronization
 
-/// What an upload's thread asks before it moves more: whether to continue at all, and how much may be sent now.
+/// Controls an upload's thread: whether it continues, and how much it may send.
 final class UploadThrottle: Sendable {
     private let limit: BandwidthLimit?
     private let cancelled = Atomic(false)
     private let allowed = Atomic(0)
 
-    /// The longest that a cancelled upload keeps waiting for its turn.
+    /// The longest wait, in nanoseconds, before cancellation is checked again.
     private static let longestWait: Int64 = 50_000_000
 
-    /// A pace under a limit, or as fast as it goes.
     init(limit: BandwidthLimit? = nil) {
         self.limit = limit
     }
 
-    /// Ends the upload at its next step. Any thread.
+    /// Ends the upload at its next step. Safe on any thread.
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 
-    /// Whether the upload is to end.
     var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
-    /// How many bytes could be sent so far.
+    /// The number of bytes allowed so far.
     var sentBytes: Int { allowed.load(ordering: .relaxed) }
 
-    /// How many of so many bytes may be sent now. Waits on the thread that calls until there are some.
-    /// - Returns: 0 where the upload is cancelled.
+    /// Takes an allowance of at most the wanted number of bytes. Blocks the calling thread until there is one.
+    /// - Returns: 0 if the upload is cancelled.
     func allowance(upTo wanted: Int) -> Int {
         while !isCancelled {
             let (bytes, wait) = limit?.take(upTo: wanted) ?? (wanted, 0)

@@ -5,13 +5,13 @@ import Messages
 import ServiceKit
 import SystemPackage
 
-/// A directory that files are copied into: a share of another machine, a second disk.
+/// A directory to which files are copied, such as a network share or a second disk.
 ///
-/// A file is copied under another name, synced, read back and compared, and gets its name then, so that nobody ever
-/// finds half of it. A copy that was interrupted is continued by the next try, also of another run of the program; one of another
-/// machine or container, which may still be running, only a minute after its last write.
-/// A file that has the name already is never replaced. The directory itself is not made: where a share
-/// is not mounted it would be made on the disk that the share is to relieve. Name one inside the share.
+/// A file is copied under a temporary name, synced, read back and compared, and only then renamed, so that a partial file is
+/// never visible. The next attempt continues an interrupted copy, even in another run of the program. A copy by another machine
+/// or container, which may still be running, is continued only a minute after its last write. An existing file of the name is
+/// never replaced. The directory is not created: if a share is not mounted, that would put it on the local disk. Name a directory
+/// inside the share.
 struct DirectoryReceiver: Receiver {
     let directory: FilePath
 
@@ -44,7 +44,7 @@ struct DirectoryReceiver: Receiver {
             try name(temporary, final, file)
             try sync(file)
         } catch {
-            // What is there by now may be right; the next try continues behind it.
+            // The bytes copied so far may be right; the next attempt continues after them.
             if !error.mayContinue { _ = unlink(temporary.string) }
             throw error
         }
@@ -61,15 +61,15 @@ struct DirectoryReceiver: Receiver {
                 return true
             } catch {
                 guard error == .noSuchFileOrDirectory else { throw error }
-                // The file is not there; the directory has to be.
+                // Only the file may be missing; the directory must exist.
                 _ = try directory.stat()
                 return false
             }
         }
     }
 
-    /// Copies what follows on the bytes that are there, and reads the whole back.
-    /// - Returns: whether the copy is the file.
+    /// Copies the rest of the file after the existing bytes, and reads the whole copy back.
+    /// - Returns: whether the copy equals the file.
     private func copy(
         _ source: SourceFile, to path: FilePath, from begun: Int, _ throttle: UploadThrottle
     ) throws(UploadError) -> Bool {
@@ -116,7 +116,7 @@ struct DirectoryReceiver: Receiver {
         }
     }
 
-    /// Reads what is there, from the disk if the system can be told to forget what it has in memory.
+    /// Reads the file back, from the disk if the system can drop its cache.
     private func isSame(
         _ path: FilePath, _ file: UploadFile, _ throttle: UploadThrottle
     ) throws(UploadError) -> Bool {
@@ -143,7 +143,7 @@ struct DirectoryReceiver: Receiver {
 
     private func name(_ temporary: FilePath, _ final: FilePath, _ file: UploadFile) throws(UploadError) {
         try attempt(file) {
-            // link(2) never replaces what is there. Some shares have no links; there, nobody else is looked for again.
+            // link(2) never replaces a file. On shares without links, rename(2) is used without a further check.
             if link(temporary.string, final.string) == 0 {
                 _ = unlink(temporary.string)
                 return
@@ -157,23 +157,23 @@ struct DirectoryReceiver: Receiver {
         try attempt(file) {
             let descriptor = try FileDescriptor.open(directory, .readOnly, options: [.directory, .closeOnExec])
             defer { try? descriptor.close() }
-            // Some shares have nothing to sync in a directory, and say so.
+            // Some shares cannot sync a directory and return these errors.
             if fsync(descriptor.rawValue) != 0, errno != EINVAL, errno != ENOTSUP { throw Errno(rawValue: errno) }
         }
     }
 
     // MARK: - Names
 
-    /// The name of a copy that is being made. Its last part says of which bytes: an archive that was made anew has the same name.
+    /// The name of an unfinished copy. Its last part identifies the bytes, because a recreated archive has the same name.
     private static func temporaryName(of file: UploadFile) -> String {
         let number = String(UInt64.random(in: 0...UInt64.max), radix: 36)
         return ".\(file.name).\(host).\(getpid()).\(number)\(ending(of: file))"
     }
 
-    /// How the names of all copies of the same bytes end.
+    /// The suffix of all unfinished copies of the same bytes.
     private static func ending(of file: UploadFile) -> String { "-\(file.sha256.prefix(16)).part" }
 
-    /// This machine, since a share has several.
+    /// The name of this machine, since several use a share.
     private static let host = (HostName.current ?? "").filter { $0 != "/" && $0 != "." }
 
     /// The names of unfinished copies of archives of this name.
@@ -190,11 +190,11 @@ struct DirectoryReceiver: Receiver {
         return names
     }
 
-    /// Takes over the copies that interrupted tries left behind: those by a process of this machine that has ended, or by an
-    /// earlier process with our number, and those unchanged for an hour. For copies of the same bytes a minute is enough: only
-    /// the archiver that has claimed the session makes them, and a container that was replaced never returns under its old name.
-    /// The longest copy of the same bytes is continued under another name, and the others are removed.
-    /// - Returns: how many bytes there are to continue behind.
+    /// Takes over interrupted copies: those of a process of this machine that has ended, those of an earlier process with this
+    /// process's number, and those unchanged for an hour. A minute is enough for copies of the same bytes: only the archiver that
+    /// has claimed the session makes them, and a replaced container never returns under its old name. The longest copy of the
+    /// same bytes is renamed and continued; the others are removed.
+    /// - Returns: the number of bytes that already exist.
     private func takeLeftovers(of file: UploadFile, as temporary: FilePath) -> Int {
         var longest: (path: FilePath, bytes: Int)?
         for name in leftovers(of: file) {
@@ -217,14 +217,14 @@ struct DirectoryReceiver: Receiver {
         return longest.bytes
     }
 
-    /// Removes unfinished copies of a file that is there now. If somebody still makes one, the next try finds the file.
+    /// Removes unfinished copies of a file that is complete. A process that is still copying finds the file at its next attempt.
     private func removeLeftovers(of file: UploadFile) {
         for name in leftovers(of: file) where name.hasSuffix(Self.ending(of: file)) {
             _ = unlink(directory.appending(name).string)
         }
     }
 
-    /// Whether another process of this number is running.
+    /// Whether a different process with this number is running.
     private static func isAnother(_ process: pid_t) -> Bool {
         process > 0 && process != getpid() && (kill(process, 0) == 0 || errno == EPERM)
     }
@@ -241,13 +241,13 @@ struct DirectoryReceiver: Receiver {
         do {
             return try body()
         } catch {
-            // The calls are made again where a signal interrupted them; all that they throw is an Errno.
+            // System calls are repeated after a signal; they throw only `Errno`.
             throw UploadError(error as? Errno ?? .ioError, at: location(of: file.name))
         }
     }
 }
 
 extension UploadError {
-    /// Whether what was copied before it may be continued: it says nothing of the bytes, and room is not what lacks.
+    /// Whether the copied bytes may be continued: the error is not about their content, and the disk is not full.
     fileprivate var mayContinue: Bool { retry == .later && code != .full && code != .corrupted }
 }

@@ -1,22 +1,22 @@
-/// A kind of web server that keeps files: how it is asked, and what it answers.
+/// A kind of file storage on web servers: its requests and responses.
 protocol ObjectStore: Sendable {
-    /// Where a file of this name is, or would be, without secrets.
+    /// The location of the file of this name, existing or not, without secrets.
     func location(of name: String) -> String
 
-    /// A request about a file that is there, perhaps: HEAD or GET.
+    /// A HEAD or GET request for a file that may exist.
     func request(_ method: String, _ name: String) throws(UploadError) -> HTTPRequest
 
     /// Whether an interrupted upload may leave the file's first bytes under its name.
     var keepsFragments: Bool { get }
 
-    /// Sends a file, but not in the place of another one.
-    /// - Parameter fragment: the file's first bytes, which are there and are replaced; `nil` if nothing is there.
-    /// - Returns: what the server said about the file when it took it; `nil` if there is one of this name already.
+    /// Sends a file, without replacing a different file.
+    /// - Parameter fragment: the file's first bytes, to be replaced; `nil` if there is no file.
+    /// - Returns: the server's description of the stored file; `nil` if a file of this name already exists.
     func put(
         _ source: SourceFile, replacing fragment: RemoteObject?, over connection: HTTPConnection,
         _ throttle: UploadThrottle
     ) throws(UploadError) -> RemoteObject?
 
-    /// Why an answer is none of success.
+    /// The error for an unsuccessful response.
     func refusal(_ response: HTTPResponse, of name: String) -> UploadError
 }

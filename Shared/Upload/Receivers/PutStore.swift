@@ -2,15 +2,16 @@ import FoundationEssentials
 import ServiceKit
 import SystemPackage
 
-/// A server that takes files by PUT: WebDAV, a gateway, storage with signed URLs.
+/// A server that accepts files by PUT: WebDAV, a gateway, storage with signed URLs.
 ///
-/// `If-None-Match: *` asks it to replace nothing (RFC 9110, 13.1.2) and `Repr-Digest` tells it the hash (RFC 9530);
-/// servers that know neither pass over them. There is no resuming: `Content-Range` in a PUT means something only by
-/// private agreement (RFC 9110, 14.5), and a server without one would keep a piece as if it were the file. What was cut
-/// off begins anew, also if the server wrote it under the file's name while it received it.
+/// `If-None-Match: *` prevents replacing a file (RFC 9110, 13.1.2), and `Repr-Digest` contains the hash (RFC 9530). Servers that
+/// support neither ignore them. Uploads are not resumed: `Content-Range` in a PUT requires a private agreement (RFC 9110, 14.5),
+/// and a server without one would keep a piece as the whole file. An interrupted upload starts over, even if the server wrote the
+/// first bytes under the file's name.
 struct PutStore: ObjectStore {
     let template: WebTemplate
-    /// Sent with every request; `nil` for none. Read anew each time, so that keys may be changed while it runs.
+    /// Header fields for every request; `nil` for none. Read before each request, so that keys can be changed while the program
+    /// runs.
     let headerFile: FilePath?
 
     var keepsFragments: Bool { true }
@@ -37,7 +38,7 @@ struct PutStore: ObjectStore {
     ) throws(UploadError) -> RemoteObject? {
         let file = source.archive
         var request = try request("PUT", file.name)
-        // A user's own fields decide.
+        // Fields from the user's file take precedence.
         var ours = [
             HTTPHeader("content-type", "application/octet-stream"),
             HTTPHeader("repr-digest", "sha-256=:\(Data(file.sha256Bytes).base64EncodedString()):"),
@@ -60,8 +61,8 @@ struct PutStore: ObjectStore {
         return UploadError(response, at: location(of: name), detail: elsewhere.map { "it sends us to \($0)" })
     }
 
-    /// The fields in a file: lines of `Name: value`.
-    /// - Throws: `InvalidValue` with a sentence that names the file and the line, and no value.
+    /// Reads header fields from a file with lines of the form `Name: value`.
+    /// - Throws: `InvalidValue` with the file's name and no values.
     static func headers(in path: FilePath) throws(InvalidValue) -> [HTTPHeader] {
         var headers: [HTTPHeader] = []
         for line in try SecretFile.lines(of: path) {

@@ -1,16 +1,16 @@
-/// Where archives are brought: takes a file and shows that it has it.
+/// A destination for archives: accepts a file and proves that it has it.
 ///
-/// Calls wait on the thread that makes them.
+/// Calls block their thread.
 protocol Receiver: Sendable {
-    /// Where a file of this name is, or would be, without secrets.
+    /// The location of the file of this name, existing or not, without secrets.
     func location(of name: String) -> String
 
-    /// Brings a file there, once: what is there already is not sent again.
+    /// Uploads a file, unless the receiver already has it.
     /// - Parameters:
-    ///   - connection: to web servers, for receivers that are one.
-    ///   - pace: says how fast, and when to end.
-    /// - Returns: what the receiver confirmed.
-    /// - Throws: where it did not confirm that it has all of the file, whatever arrived.
+    ///   - connection: for receivers that are web servers.
+    ///   - throttle: limits the rate and cancels the upload.
+    /// - Returns: the receiver's confirmation.
+    /// - Throws: if the receiver did not confirm the complete file.
     func upload(
         _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
     ) throws(UploadError) -> UploadConfirmation

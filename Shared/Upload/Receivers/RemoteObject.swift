@@ -2,36 +2,35 @@ import Files
 import FoundationEssentials
 import Recording
 
-/// What a web server says about a file that it has, in the fields of an answer.
+/// A web server's description of a stored file, from the header of a response.
 struct RemoteObject: Sendable {
-    /// Whether what it says is about our file.
+    /// Whether the description matches a local file.
     enum Verdict: Hashable, Sendable {
-        /// It is, all of it: how that is known, and the hash as the server said it.
+        /// The complete file matches. Contains the kind of proof, and the hash as the server reported it.
         case same(UploadConfirmation.Proof, checksum: String)
-        /// It is not, and why.
+        /// The file differs, for this reason.
         case different(String)
-        /// What it says does not tell.
+        /// The description is not sufficient to decide.
         case undecided
     }
 
-    /// Its length; `nil` if the server did not say that.
+    /// The length in bytes; `nil` if the server did not report it.
     var bytes: Int?
-    /// `x-amz-checksum-sha256` of the whole, `Repr-Digest` (RFC 9530) or `Digest` (RFC 3230).
+    /// `x-amz-checksum-sha256` of the whole file, `Repr-Digest` (RFC 9530) or `Digest` (RFC 3230).
     var sha256: [UInt8]?
-    /// `x-amz-checksum-sha256` of parts, and their number.
+    /// `x-amz-checksum-sha256` of parts, and the number of parts.
     var partsSHA256: (hash: [UInt8], count: Int)?
     /// `Content-MD5`.
     var md5: [UInt8]?
-    /// The entity tag, which some servers make an MD5 of, and others something else that looks like one.
+    /// The entity tag. Some servers use an MD5, others a different value that looks like one.
     var entityTag: String?
-    /// The same as it was given, for conditions.
+    /// The entity tag as the server sent it, for conditional requests.
     private(set) var strongTag: String?
 
-    /// A statement about nothing.
     init() {}
 
-    /// What an answer says.
-    /// - Parameter isAboutObject: whether the answer's own length is that of the object, as it is for HEAD.
+    /// Reads the description from a response.
+    /// - Parameter isAboutObject: whether the response's content length is that of the object, as for HEAD.
     init(_ response: HTTPResponse, isAboutObject: Bool) {
         let headers = response.headers
         if isAboutObject { bytes = headers["content-length"].flatMap { Int($0) } }
@@ -47,7 +46,7 @@ struct RemoteObject: Sendable {
         takeEntityTag(headers["etag"])
     }
 
-    /// Takes S3's checksum: Base64, with `-` and their number behind it where it is that of parts.
+    /// Takes S3's checksum in Base64. A checksum of parts is followed by `-` and their number.
     mutating func takeAmazon(_ text: String?) {
         guard let parts = text?.split(separator: "-"), let first = parts.first,
             let hash = Self.decoded(String(first), count: 32)
@@ -59,15 +58,15 @@ struct RemoteObject: Sendable {
         }
     }
 
-    /// Takes an entity tag; a weak one says nothing about bytes.
+    /// Takes an entity tag, unless it is weak: a weak tag does not identify the bytes.
     mutating func takeEntityTag(_ text: String?) {
         guard let text, !text.hasPrefix("W/") else { return }
         strongTag = text
         entityTag = text.filter { $0 != "\"" }.lowercased()
     }
 
-    /// Whether the file that the statement is about is ours.
-    /// - Parameter digests: our file's hashes, which may take long to find.
+    /// Whether the described file is the local file.
+    /// - Parameter digests: the local file's hashes, which may take long to compute.
     func verdict(
         on file: UploadFile, digests: () throws(UploadError) -> FileDigests
     ) throws(UploadError) -> Verdict {
@@ -75,7 +74,7 @@ struct RemoteObject: Sendable {
         if let sha256, sha256 == file.sha256Bytes {
             return .same(.sha256, checksum: Data(sha256).base64EncodedString())
         }
-        // Some servers leave out the number of parts that shows what the hash is of.
+        // Some servers omit the number of parts that shows which kind of hash it is.
         let count = partsSHA256?.count ?? entityTag.flatMap { Int($0.split(separator: "-").dropFirst().first ?? "") }
         if let count, let hash = partsSHA256?.hash ?? sha256 {
             let digests = try digests()

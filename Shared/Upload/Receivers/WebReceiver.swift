@@ -1,11 +1,11 @@
 import Messages
 
-/// A web server that keeps files.
+/// A web server that stores files.
 ///
-/// It is asked first what it has under the file's name: the file itself is not sent again, and another one is not
-/// replaced; the file's own first bytes are, which some servers keep of an interrupted upload. A file counts as there when
-/// the server gave a hash of it that is ours. One that says too little is read back whole and hashed here. Reading back is
-/// the price of servers that hash nothing, nginx among them.
+/// The server is first asked for a file of this name. The same file is not sent again, and a different file is not replaced,
+/// except the file's own first bytes, which some servers keep after an interrupted upload. An upload is confirmed if the server
+/// reports a matching hash. If the server reports too little, the whole file is read back and hashed here. Servers without
+/// hashes, such as nginx, require that.
 struct WebReceiver: Receiver {
     let store: any ObjectStore
 
@@ -18,17 +18,16 @@ struct WebReceiver: Receiver {
         let there = try visit.look()
         if let there, try !visit.isFragment(there) { return try visit.confirm(there, code: .different) }
         guard let said = try store.put(source, replacing: there, over: connection, throttle) else {
-            // Somebody was faster; it may be the same file.
+            // Another upload was faster; it may be the same file.
             return try visit.confirm(try visit.look() ?? RemoteObject(), code: .different)
         }
-        // An answer that proves the file was made when the file was taken, so it need not be asked for.
+        // A response that proves the content makes another request unnecessary.
         if case .same(let proof, let checksum) = try visit.verdict(on: said, code: .corrupted) {
             return visit.confirmation(proof, checksum, wasThere: false)
         }
         return try visit.confirm(try visit.look() ?? said, code: .corrupted)
     }
 
-    /// One upload of one file.
     private struct Visit {
         let source: SourceFile
         let store: any ObjectStore
@@ -37,18 +36,18 @@ struct WebReceiver: Receiver {
 
         var file: UploadFile { source.archive }
 
-        /// What the server has under the file's name.
-        /// - Returns: `nil` if nothing is there, or if it does not say so.
+        /// The server's description of the file of this name.
+        /// - Returns: `nil` if there is no file, or the server does not report it.
         func look() throws(UploadError) -> RemoteObject? {
             let response = try ask("HEAD")
             if response.isSuccess { return RemoteObject(response, isAboutObject: true) }
             let refusal = store.refusal(response, of: file.name)
-            // Many let us write and not look; what is wrong comes out when we write.
+            // Many servers allow only writing. A real problem then appears when the file is written.
             if (300..<500).contains(response.status), ![408, 425, 429].contains(response.status) { return nil }
             throw refusal
         }
 
-        /// Whether what the server has is the beginning of the file, and not all of it.
+        /// Whether the server has only the beginning of the file.
         func isFragment(_ statement: RemoteObject) throws(UploadError) -> Bool {
             guard store.keepsFragments, let bytes = statement.bytes, bytes < file.bytes else { return false }
             let response = try ask("GET", hashing: bytes)
@@ -71,7 +70,7 @@ struct WebReceiver: Receiver {
             return verdict
         }
 
-        /// - Parameter code: what it is called where the server has something else.
+        /// - Parameter code: the error's code if the server has a different file.
         func confirm(_ statement: RemoteObject, code: UploadError.Code) throws(UploadError) -> UploadConfirmation {
             let wasThere = code == .different
             if case .same(let proof, let checksum) = try verdict(on: statement, code: code) {
@@ -89,7 +88,7 @@ struct WebReceiver: Receiver {
                 )
             }
             guard hashed.bytes == file.bytes, hashed.sha256 == file.sha256Bytes else {
-                throw .mismatch(code, at: store.location(of: file.name), "what was read back is something else")
+                throw .mismatch(code, at: store.location(of: file.name), "what was read back is not what was sent")
             }
             return confirmation(.readBack, file.sha256, wasThere: wasThere)
         }
@@ -109,8 +108,8 @@ struct WebReceiver: Receiver {
 }
 
 extension HTTPConnection {
-    /// Makes a request and waits for the answer.
-    /// - Parameter location: what the error is to name.
+    /// Makes a request and waits for the response.
+    /// - Parameter location: the location in error messages.
     func answer(to request: HTTPRequest, _ throttle: UploadThrottle, at location: String) throws(UploadError)
         -> HTTPResponse
     {

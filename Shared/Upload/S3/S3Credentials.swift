@@ -1,25 +1,25 @@
 import ServiceKit
 import SystemPackage
 
-/// A key of S3-compatible storage.
+/// An access key of S3-compatible storage.
 struct S3Credentials: Hashable, Sendable {
-    /// Names the key; is sent as it is, and still nobody's business.
+    /// Identifies the key. Requests contain it as it is, but it is still treated as a secret.
     let keyIdentifier: Secret
-    /// Signs.
+    /// The secret key that signs requests.
     let key: Secret
-    /// Of a key that is only lent for a time.
+    /// The session token of a temporary key.
     let token: Secret?
 
-    /// Where a key comes from. Asked anew for each try, so that keys may be changed while the program runs.
+    /// The source of a key. It is read for each attempt, so that keys can be changed while the program runs.
     enum Source: Hashable, Sendable {
-        /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and, perhaps, `AWS_SESSION_TOKEN`.
+        /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and optionally `AWS_SESSION_TOKEN`.
         case environment([String: String])
-        /// The section `[default]` of a file as other S3 programs read it (`aws_access_key_id = …`); without sections,
-        /// all of it.
+        /// The section `[default]` of a file in the format of other S3 programs (`aws_access_key_id = …`), or the whole file if
+        /// it has no sections.
         case file(FilePath)
 
-        /// The key as it is now.
-        /// - Throws: `InvalidValue` with what to do, and nothing secret.
+        /// Reads the current key.
+        /// - Throws: `InvalidValue` with advice and without secrets.
         func credentials() throws(InvalidValue) -> S3Credentials {
             switch self {
             case .environment(let variables):

@@ -2,11 +2,10 @@ import Files
 import FoundationEssentials
 import Recording
 
-/// Brings one file to S3 in parts: those that are there from an earlier try, in this program or before it was killed,
-/// are not sent again.
+/// Uploads a file to S3 in parts. Parts that exist from an earlier attempt, even by a killed program, are not sent again.
 ///
-/// What was begun and never completed stays at the receiver, is paid for, and is not ours to remove: it may be another
-/// archiver's. A rule of the bucket should do that (`AbortIncompleteMultipartUpload`).
+/// An upload that was never completed remains at the receiver and costs money. This program does not remove it, because it may
+/// belong to another archiver. A rule of the bucket should (`AbortIncompleteMultipartUpload`).
 struct S3MultipartUpload {
     let store: S3Store
     let source: SourceFile
@@ -17,13 +16,13 @@ struct S3MultipartUpload {
     private var key: String { store.key(of: file.name) }
     private var location: String { store.location(of: file.name) }
 
-    /// A part that the receiver has.
+    /// A part at the receiver.
     private struct StoredPart {
         let entityTag: String
         let bytes: Int?
         let sha256: String?
 
-        /// Whether it is this part of our file.
+        /// Whether the stored part equals this part of the file.
         func isSame(as part: FileDigests.Part) -> Bool {
             guard bytes == part.range.count else { return false }
             if let sha256 { return sha256 == Data(part.sha256).base64EncodedString() }
@@ -31,8 +30,8 @@ struct S3MultipartUpload {
         }
     }
 
-    /// Sends what is missing and completes the object.
-    /// - Returns: what the receiver says about it; `nil` if there is an object of this name already.
+    /// Sends the missing parts and completes the object.
+    /// - Returns: the receiver's description of the object; `nil` if an object of this name already exists.
     func run() throws(UploadError) -> RemoteObject? {
         let parts = try source.digests(throttle).parts
         var there: [Int: StoredPart] = [:]
@@ -57,12 +56,12 @@ struct S3MultipartUpload {
 
     // MARK: - Requests
 
-    /// The upload that was begun last for this key, by whomever.
+    /// The most recent unfinished upload for this key, by any program.
     private func existing() throws(UploadError) -> String? {
         if let begun = store.begun[key] { return begun }
         let response = try ask(
             "GET", key: "", query: [("prefix", key), ("uploads", nil)])
-        // Who may not list begins anew.
+        // Without permission to list uploads, a new one is started.
         guard try isDone(response, orAnyOf: [400, 403, 404, 405, 501]) else { return nil }
         return XMLText(response.text).all("Upload")
             .filter { $0.first("Key") == key }
@@ -87,7 +86,7 @@ struct S3MultipartUpload {
     private func storedParts(of identifier: String) throws(UploadError) -> [Int: StoredPart] {
         var parts: [Int: StoredPart] = [:]
         var marker: String?
-        // 10,000 parts are 10 pages; one more shows a receiver that goes round in circles.
+        // 10,000 parts are 10 pages; another page indicates a receiver that repeats itself.
         for _ in 0..<11 {
             var query: [(String, String?)] = [("uploadId", identifier)]
             if let marker { query.append(("part-number-marker", marker)) }
@@ -116,7 +115,7 @@ struct S3MultipartUpload {
             payload: part.sha256.hexDigits)
         _ = try isDone(response)
         guard let tag = response.headers["etag"] else { throw unexpected("it took a part and gave no ETag") }
-        // Only a receiver that keeps checksums wants to be told them again.
+        // Checksums are sent back only to receivers that store them.
         return StoredPart(
             entityTag: tag, bytes: part.range.count, sha256: response.headers["x-amz-checksum-sha256"])
     }
@@ -134,7 +133,7 @@ struct S3MultipartUpload {
             headers: [HTTPHeader("content-type", "application/xml"), HTTPHeader("if-none-match", "*")],
             body: .bytes(Array(body.utf8)))
         if response.status == 412 {
-            // Another object has the name; the parts are ours and of no use.
+            // Another object has the name, so the uploaded parts are useless.
             _ = try? ask("DELETE", query: [("uploadId", identifier)])
             store.begun[key] = nil
             return nil
@@ -157,7 +156,7 @@ struct S3MultipartUpload {
         return try connection.answer(to: request, throttle, at: location)
     }
 
-    /// Whether the receiver did it: S3 begins some answers before it knows, so an error may come with status 200.
+    /// Whether the request succeeded: S3 starts some responses before it has a result, so an error may have status 200.
     private func isDone(
         _ response: HTTPResponse, orAnyOf allowed: Set<Int> = []
     ) throws(UploadError) -> Bool {

@@ -6,13 +6,13 @@ import Recording
 import ServiceKit
 import Synchronization
 
-/// A bucket of storage that speaks S3.
+/// A bucket of S3-compatible storage.
 ///
-/// Every request is signed with the hash of its body, and every body is sent with `x-amz-checksum-sha256`, so that the
-/// receiver refuses bytes that arrive changed. Longer files go in parts, which a later try finds and continues from. What
-/// counts is what the receiver says it has: its SHA-256 where it keeps one, its MD5 in the entity tag where not.
+/// Every request is signed with the hash of its body, and every body is sent with `x-amz-checksum-sha256`, so that the receiver
+/// refuses corrupted bytes. Large files are sent in parts, which a later attempt finds and continues. An upload counts if the
+/// receiver reports a matching SHA-256, or a matching MD5 in the entity tag if it stores no SHA-256.
 struct S3Store: ObjectStore {
-    /// How a bucket is named in a URL.
+    /// The place of the bucket's name in a URL.
     enum Addressing: String, CaseIterable, Sendable {
         /// `https://host/bucket/key`
         case path
@@ -21,16 +21,16 @@ struct S3Store: ObjectStore {
     }
 
     let bucket: String
-    /// Begins every key, without slashes at its ends; may be empty.
+    /// The beginning of every key, without slashes at its ends; may be empty.
     let prefix: String
     let endpoint: WebAddress
     let region: String
     let addressing: Addressing
     let credentials: S3Credentials.Source
-    /// Multipart uploads that this program began, by key: not every receiver tells which there are.
+    /// The multipart uploads begun by this program, by key: some receivers cannot list them.
     let begun = UploadIdentifiers()
 
-    /// An object is there whole or not at all.
+    /// Objects are stored completely or not at all.
     var keepsFragments: Bool { false }
 
     func location(of name: String) -> String { "s3://\(bucket)/\(key(of: name))" }
@@ -60,7 +60,6 @@ struct S3Store: ObjectStore {
         UploadError(s3: response, at: location(of: name))
     }
 
-    /// A signed request.
     /// - Parameter payload: the SHA-256 of the body in hexadecimal digits; `nil` if the body is bytes or none.
     func request(
         _ method: String, key: String, query: [(String, String?)] = [], headers: [HTTPHeader] = [],
@@ -91,10 +90,9 @@ struct S3Store: ObjectStore {
             headers: signed, body: body)
     }
 
-    /// The key of a file.
     func key(of name: String) -> String { prefix.isEmpty ? name : "\(prefix)/\(name)" }
 
-    /// What the receiver is to check a body with.
+    /// The header fields with which the receiver checks a body.
     static func headers(of sha256: [UInt8]) -> [HTTPHeader] {
         [
             HTTPHeader("x-amz-checksum-sha256", Data(sha256).base64EncodedString()),
@@ -102,7 +100,7 @@ struct S3Store: ObjectStore {
         ]
     }
 
-    /// What a new object gets, and that it must be new.
+    /// The header fields of a new object, including the condition that none exists.
     static let objectHeaders = [
         HTTPHeader("content-type", "application/octet-stream"), HTTPHeader("if-none-match", "*"),
     ]

@@ -5,18 +5,18 @@ import Glibc
 import Messages
 import Recording
 
-/// Signs requests to S3: AWS Signature Version 4 in the `Authorization` field, with a signed payload (AWS, "Authenticating
-/// Requests: Using the Authorization Header").
+/// Signs S3 requests: AWS Signature Version 4 in the `Authorization` field, with a signed payload (AWS, "Authenticating Requests:
+/// Using the Authorization Header").
 struct SignatureV4: Sendable {
     let credentials: S3Credentials
     let region: String
-    /// When the request is made; a server refuses one that is a quarter of an hour off.
+    /// The time of the request. A server rejects a difference of more than 15 minutes.
     let date: WallTime
 
     private static let algorithm = "AWS4-HMAC-SHA256"
     private static let service = "s3"
 
-    /// The fields to send with a request: those given, and those that signing adds.
+    /// The header fields to send: the given ones and those that signing adds.
     /// - Parameters:
     ///   - path: percent-encoded once, as it is sent.
     ///   - query: names and values, not encoded; `nil` for one without a value.
@@ -47,7 +47,7 @@ struct SignatureV4: Sendable {
         return headers
     }
 
-    /// A query as it is sent: a name without a value has no `=`, or some servers would not know it.
+    /// A query as it is sent. A name without a value has no `=`, because some servers would not recognize it.
     static func sent(_ query: [(String, String?)]) -> String {
         query.map { name, value in
             PercentEncoding.component(name) + (value.map { "=\(PercentEncoding.component($0))" } ?? "")

@@ -1,5 +1,6 @@
 extension UploadError {
-    /// Why S3 did not do what it was asked: its own codes say more than the status (AWS, "List of error codes").
+    /// The error for an unsuccessful S3 response. S3's error codes are more specific than the status (AWS, "List of error
+    /// codes").
     init(s3 response: HTTPResponse, at location: String) {
         let error = XMLText(response.text).all("Error").first
         let word = error?.first("Code")
@@ -10,7 +11,7 @@ extension UploadError {
             switch word {
             case "SlowDown", "ServiceUnavailable", "RequestTimeout", "OperationAborted", "ConditionalRequestConflict",
                 "Throttling", "RequestLimitExceeded", "NoSuchUpload":
-                (.busy, "The upload is tried again.", again)
+                (.busy, "The upload will be retried.", again)
             case "InternalError":
                 (.receiverFailed, "Check the receiver's log. The upload will be retried.", again)
             case "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "InvalidDigest",
@@ -40,7 +41,7 @@ extension UploadError {
                 )
             default: (general.code, general.advice, general.retry)
             }
-        // A status of success with an error behind it.
+        // A success status whose body contains an error.
         let reason = response.isSuccess ? "the receiver failed (\(word ?? "no reason given"))" : general.reason
         self.init(
             code, at: location, reason, advice: advice, retry: response.isSuccess && retry == .never ? .later : retry)

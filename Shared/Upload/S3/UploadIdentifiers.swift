@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Remembers the multipart uploads that were begun, by key, until they are completed. Any thread.
+/// Remembers unfinished multipart uploads by key. Safe on any thread.
 final class UploadIdentifiers: Sendable {
     private let identifiers = Mutex<[String: String]>([:])
 
-    /// The upload that was begun for a key; `nil` forgets it.
+    /// The upload begun for a key; `nil` removes it.
     subscript(key: String) -> String? {
         get { identifiers.withLock { $0[key] } }
         set { identifiers.withLock { $0[key] = newValue } }

@@ -1,7 +1,7 @@
-/// The text between two tags of an XML document, and what is between tags in there.
+/// A minimal reader of XML elements.
 ///
-/// Enough for the answers of S3: elements without attributes of interest, not nested in ones of the same name. What
-/// is no such document has no elements.
+/// Sufficient for S3 responses: ignores attributes and does not support an element nested in one of the same name. A text that is
+/// not XML has no elements.
 struct XMLText: Hashable, Sendable {
     private let source: Substring
 
@@ -21,10 +21,9 @@ struct XMLText: Hashable, Sendable {
         return found
     }
 
-    /// The text of the first element of a name.
     func first(_ tag: String) -> String? { all(tag).first?.text }
 
-    /// The text itself, its entities read.
+    /// The text with its entities decoded.
     var text: String {
         var text = String(source.trimmed)
         let entities = [
@@ -35,7 +34,7 @@ struct XMLText: Hashable, Sendable {
         return text
     }
 
-    /// Where the content begins of the first element of a name.
+    /// The start of the content of the first element of a name.
     private static func opening(of tag: String, in text: Substring) -> Substring.Index? {
         var rest = text
         while let range = rest.firstRange(of: "<\(tag)") {
@@ -49,7 +48,7 @@ struct XMLText: Hashable, Sendable {
         return nil
     }
 
-    /// Text as it stands between tags.
+    /// Text with escaped markup characters.
     static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }

@@ -1,10 +1,10 @@
-/// A text that must not be seen: a key, a token, a signature in a URL. Prints as dots; only `reveal()` gives it away.
+/// A text that must not be shown: a key, a token, a signature in a URL. Its description is dots; only `reveal()` returns it.
 struct Secret: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let text: String
 
     init(_ text: String) { self.text = text }
 
-    /// The text itself: to be sent or signed with, never to be stored, logged or put into an error.
+    /// The text itself, for sending or signing. Never store it, log it or put it into an error.
     func reveal() -> String { text }
 
     var description: String { "•••" }

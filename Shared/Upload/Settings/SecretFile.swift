@@ -1,13 +1,13 @@
 import ServiceKit
 import SystemPackage
 
-/// A small text file with secrets, which others on this machine must not be able to read or change.
+/// A small text file with secrets. Other users of this machine must not be able to read or change it.
 enum SecretFile {
-    /// More than any file of keys or headers; a wrong path to a recording must not be read into memory.
+    /// Enough for any file of keys or headers. Protects against reading a recording into memory because of a wrong path.
     private static let maximumSize = 64 << 10
 
-    /// The lines of the file, without those that are empty or begin with `#`.
-    /// - Throws: `InvalidValue` with a sentence that names the file, and nothing that is in it.
+    /// The lines of the file, without empty lines and lines that begin with `#`.
+    /// - Throws: `InvalidValue` with the file's name and none of its content.
     static func lines(of path: FilePath) throws(InvalidValue) -> [Substring] {
         let file: SmallFile
         do throws(Errno) {
@@ -29,7 +29,7 @@ enum SecretFile {
 }
 
 extension StringProtocol {
-    /// Without blanks at both ends.
+    /// The text without whitespace at both ends.
     var trimmed: SubSequence {
         var text = self[...]
         while text.first?.isWhitespace == true { text.removeFirst() }

@@ -2,10 +2,10 @@ package import ServiceKit
 import SystemPackage
 package import ZeroMQ
 
-/// What the archiver reads about uploads.
+/// The archiver's settings for uploads.
 ///
-/// Files with secrets must be closed to other users; they are read anew for each try. `upload-to` with a query, which may
-/// be a signature, belongs into the configuration file or the environment: a command line can be seen by every user.
+/// Files with secrets must not be accessible to other users; they are read for each attempt. Put an `upload-to` with a query,
+/// which may be a signature, into the configuration file or the environment: every user can see command lines.
 package struct UploadSettings: SettingGroup {
     package static let title = "Uploads"
 
@@ -30,43 +30,41 @@ package struct UploadSettings: SettingGroup {
     )
     private var uploadStall = TimeSpan.seconds(120)
 
-    /// `Authorization: Bearer …`, a line each.
+    /// Lines such as `Authorization: Bearer …`.
     @Setting("Send the header fields in this file to a web server.", valueName: "file")
     private var uploadHeaders: FilePath?
 
     @Setting("Allow uploads to another machine without encryption.")
     private var uploadInsecure = false
 
-    /// In PEM.
+    /// A PEM file.
     @Setting("Trust the certificate authorities in this file instead of the system's.", valueName: "file")
     private var caCertificate: FilePath?
 
     @Setting("The URL of the S3 service.", valueName: "url", default: "Amazon", isCheckedEarly: false)
     private var s3Endpoint: WebAddress?
 
-    /// `AWS_REGION` comes before the default.
+    /// `AWS_REGION` takes precedence over the default.
     @Setting("The bucket's region.", default: "us-east-1")
     private var s3Region: String?
 
-    @Setting("The place of the bucket in URLs: path or virtual.")
+    @Setting("Where the bucket's name is in URLs: path or virtual.")
     private var s3Addressing: S3Store.Addressing?
 
-    /// As in `~/.aws/credentials`.
+    /// Same format as `~/.aws/credentials`.
     @Setting("Read the key from this file.", valueName: "file", default: "AWS_ACCESS_KEY_ID …")
     private var s3Credentials: FilePath?
 
-    /// Who gets the archives; `nil` if they stay here.
+    /// The receiver of archives; `nil` if archives stay here.
     private(set) var receiver: (any Receiver)?
 
     package init() {}
 
-    /// Whether archives are brought to a receiver.
     package var isOn: Bool { receiver != nil }
 
-    /// What all uploads together send in a second; `nil` for no limit.
+    /// The limit of all uploads together, in bytes per second; `nil` for no limit.
     var bytesPerSecond: Int? { uploadLimit?.bytes }
 
-    /// When an upload that failed is tried again.
     package var policy: RetryPolicy {
         var policy = RetryPolicy()
         policy.attempts = uploadAttempts
@@ -99,10 +97,10 @@ package struct UploadSettings: SettingGroup {
     }
 
     /// A bucket with these settings.
-    /// - Parameter environment: for the variables that other programs for S3 read too.
+    /// - Parameter environment: contains the variables that other S3 programs also read.
     private func store(bucket: String, prefix: String, environment: [String: String]) -> S3Store {
         let region = s3Region ?? environment["AWS_REGION"] ?? "us-east-1"
-        // A certificate for *.host holds for one name before the host, and not for one with dots.
+        // A certificate for *.host is valid for one label before the host, so not for a bucket name with dots.
         let usual: S3Store.Addressing = s3Endpoint == nil && !bucket.contains(".") ? .virtual : .path
         let amazon = WebAddress(scheme: "https", authority: "s3.\(region).amazonaws.com", path: "/")
         return S3Store(
@@ -112,12 +110,12 @@ package struct UploadSettings: SettingGroup {
                 ?? .environment(environment.filter { $0.key.hasPrefix("AWS_") }))
     }
 
-    /// Whether a reader's `upload-to` may have a secret in it.
+    /// Whether a reader's `upload-to` may contain a secret.
     package static func hasSecret(in reader: ConfigurationReader) throws -> Bool {
         try reader.value(\Self.$target)?.hasSecret ?? false
     }
 
-    /// Checks what a look at the files tells that the settings name.
+    /// Checks the files named in the settings.
     /// - Throws: `ServiceError` (bad configuration).
     package func check() throws(ServiceError) {
         do {
@@ -137,11 +135,13 @@ package struct UploadSettings: SettingGroup {
         } catch let error as InvalidValue {
             throw ServiceError(.badConfiguration, error.description)
         } catch {
-            throw ServiceError(.badConfiguration, "what upload-to or ca-certificate names can't be opened: \(error)")
+            throw ServiceError(
+                .badConfiguration,
+                "the directory in upload-to or the file in ca-certificate can't be opened: \(error)")
         }
     }
 
-    /// Starts what uploads; `nil` if archives stay here.
+    /// Creates the uploader; `nil` if archives stay here.
     package func uploader() throws(ZeroMQError) -> Uploader? {
         guard let receiver else { return nil }
         return try Uploader(

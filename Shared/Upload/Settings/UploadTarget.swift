@@ -2,16 +2,16 @@ import ArgumentParser
 import ServiceKit
 import SystemPackage
 
-/// Where archives are brought, as people type it.
+/// A destination for archives, as a user enters it.
 enum UploadTarget: Hashable, Sendable {
-    /// `file:///mnt/share/study`: a directory, which must be there.
+    /// `file:///mnt/share/study`: a directory, which must exist.
     case directory(FilePath)
-    /// `https://host/archives/`, `https://host/put/{name}?signature=…`: a server that takes PUT.
+    /// `https://host/archives/`, `https://host/put/{name}?signature=…`: a server that accepts PUT.
     case web(WebTemplate)
-    /// `s3://bucket/prefix`: storage that speaks S3; the prefix may be empty.
+    /// `s3://bucket/prefix`: S3-compatible storage; the prefix may be empty.
     case bucket(name: String, prefix: String)
 
-    /// Whether it holds what must not be on a command line, where every user of the machine can read it.
+    /// Whether the target contains a secret, which must not be on a command line that every user can read.
     var hasSecret: Bool { if case .web(let template) = self { template.hasSecret } else { false } }
 }
 
@@ -22,7 +22,7 @@ extension UploadTarget: ConfigurationValue, ExpressibleByArgument {
         switch scheme {
         case "file" where rest.hasPrefix(":///"):
             guard let path = PercentEncoding.decoded(rest.dropFirst(3)) else {
-                throw InvalidValue("'\(text)' has a % that begins no %20 or the like")
+                throw InvalidValue("'\(text)' has a % that does not begin an escape such as %20")
             }
             self = .directory(FilePath(path))
         case "http", "https": self = .web(try WebTemplate(typed: text))
@@ -42,7 +42,7 @@ extension UploadTarget: ConfigurationValue, ExpressibleByArgument {
         }
     }
 
-    /// The place without its secrets; one that has none is read back from this as the same.
+    /// The target without its secrets. Without secrets, parsing this text gives an equal target.
     var description: String {
         switch self {
         case .directory(let path): "file://\(PercentEncoding.path(path.string))"

@@ -1,8 +1,8 @@
 import Hashing
 
-/// The hashes of a file and of its parts, as receivers tell them.
+/// The hashes of a file and its parts, in the forms that receivers report.
 struct FileDigests: Hashable, Sendable {
-    /// A piece of the file, as it is sent in a multipart upload.
+    /// A piece of the file, as sent in a multipart upload.
     struct Part: Hashable, Sendable {
         let range: Range<Int>
         let sha256: [UInt8]
@@ -16,6 +16,6 @@ struct FileDigests: Hashable, Sendable {
 
     /// The SHA-256 of the parts' SHA-256: S3's composite checksum.
     var partsSHA256: [UInt8] { SHA256.hash(data: parts.flatMap(\.sha256)) }
-    /// The MD5 of the parts' MD5: what S3 makes entity tags of.
+    /// The MD5 of the parts' MD5, which S3 uses for entity tags.
     var partsMD5: [UInt8] { MD5.hash(data: parts.flatMap(\.md5)) }
 }

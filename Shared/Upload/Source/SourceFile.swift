@@ -5,17 +5,16 @@ import Recording
 import Synchronization
 import SystemPackage
 
-/// An archive that is being uploaded: open as long as this lives, read in pieces from any thread.
+/// An archive being uploaded. Keeps the file open; safe to read from any thread.
 final class SourceFile: Sendable {
     let archive: UploadFile
-    /// How it is split where it is sent in parts.
+    /// The division for an upload in parts.
     let plan: PartPlan
     private let descriptor: FileDescriptor
     private let digestsOnceTaken: Mutex<FileDigests?>
 
-    /// Opens the file.
-    /// - Parameter digests: the hashes, if they were taken before.
-    /// - Throws: `unreadable` if it can't be opened, or is not as long as it was.
+    /// - Parameter digests: the hashes, if they were computed before.
+    /// - Throws: `unreadable` if the file cannot be opened or its length has changed.
     init(
         _ archive: UploadFile, sizes: PartPlan.Sizes = PartPlan.Sizes(), digests: FileDigests? = nil
     ) throws(UploadError) {
@@ -35,9 +34,9 @@ final class SourceFile: Sendable {
 
     deinit { try? descriptor.close() }
 
-    /// Reads some of the file's bytes.
-    /// - Returns: how many, at least one.
-    /// - Throws: `unreadable`, also if the file ends before its time.
+    /// Reads bytes of the file.
+    /// - Returns: the number of bytes, at least one.
+    /// - Throws: `unreadable`, also if the file ends too early.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(UploadError) -> Int {
         let count: Int
         do {
@@ -49,11 +48,11 @@ final class SourceFile: Sendable {
         return count
     }
 
-    /// The hashes, if they were taken.
+    /// The hashes, if they were computed before.
     var knownDigests: FileDigests? { digestsOnceTaken.withLock { $0 } }
 
-    /// The hashes of the file and its parts. Reads it whole at the first call; later ones cost nothing.
-    /// - Throws: `unreadable` if it is not the file any more that it was; `cancelled`.
+    /// The hashes of the file and its parts. The first call reads the whole file; later calls return the same value.
+    /// - Throws: `unreadable` if the file has changed; `cancelled`.
     func digests(_ throttle: UploadThrottle) throws(UploadError) -> FileDigests {
         if let knownDigests { return knownDigests }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
@@ -104,8 +103,8 @@ final class SourceFile: Sendable {
 
     private static func changed(_ archive: UploadFile, _ reason: String) -> UploadError {
         UploadError(
-            .unreadable, at: archive.name, "\(archive.path) is not what it was: \(reason)",
-            advice: "Make the archive again, and keep others out of the data directory.", retry: .never)
+            .unreadable, at: archive.name, "\(archive.path) has changed: \(reason)",
+            advice: "Make the archive again, and keep other programs out of the data directory.", retry: .never)
     }
 
     private static func unreadable(_ archive: UploadFile, _ reason: String) -> UploadError {

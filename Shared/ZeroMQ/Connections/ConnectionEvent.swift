@@ -1,18 +1,17 @@
 import CZeroMQ
 
-/// One thing that happened to a socket's connections (zmq_socket_monitor(3)).
+/// An event on a socket's connections (zmq_socket_monitor(3)).
 package struct ConnectionEvent: Sendable {
-    /// Why a handshake failed.
     package enum HandshakeFailure: Sendable {
-        /// Not ZeroMQ, the wrong socket type, or too slow.
+        /// The peer does not speak ZeroMQ, has the wrong socket type, or is too slow.
         case protocolError
-        /// Plain text where encryption is required, or the other way round.
+        /// Plain text where encryption is required, or vice versa.
         case wrongMechanism
         /// The authenticator refused the key.
         case refused
     }
 
-    /// What happened. libzmq names the connection whose handshake failed only when it ends, in the next event.
+    /// The kind of event. A failed handshake has no descriptor; the next event, the connection's end, has it.
     package enum Kind: Sendable {
         case accepted, connected, disconnected, connectRetried, handshakeSucceeded
         case handshakeFailed(HandshakeFailure)
@@ -20,12 +19,12 @@ package struct ConnectionEvent: Sendable {
     }
 
     package let kind: Kind
-    /// The connection's descriptor, of the first three kinds.
+    /// The connection's descriptor, for the first three kinds.
     package let descriptor: Int32
-    /// Where we listen, or what we connected to.
+    /// The endpoint that the socket is bound to or connected to.
     package let endpoint: String
 
-    /// An event is two frames: number (16 bit) and value (32 bit), then an endpoint.
+    /// Parses an event of two frames: number (16 bits) and value (32 bits), then an endpoint.
     init(_ messages: UnsafeMessages) {
         let frame = messages.frame(0, of: 0)
         guard frame.count >= 6, messages.frameCount(of: 0) > 1 else {
@@ -52,7 +51,7 @@ package struct ConnectionEvent: Sendable {
         endpoint = String(decoding: messages.frame(1, of: 0), as: UTF8.self)
     }
 
-    /// What the kernel knows of the connection that was made.
+    /// The kernel's view of the new connection.
     package var handle: ConnectionHandle {
         var isIncoming = false
         if case .accepted = kind { isIncoming = true }

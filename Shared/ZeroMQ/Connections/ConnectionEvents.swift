@@ -1,19 +1,19 @@
-/// What happened to a socket's connections, counted since it opened (zmq_socket_monitor(3)).
+/// Counts of a socket's connection events since it opened (zmq_socket_monitor(3)).
 public struct ConnectionEvents: Hashable, Sendable {
-    /// Connections that a peer made to us.
+    /// Incoming connections.
     public var accepted = 0
-    /// Connections that we made.
+    /// Outgoing connections.
     public var connected = 0
     /// Connections that ended.
     public var disconnected = 0
-    /// Attempts to connect that will be tried again.
+    /// Failed attempts to connect, which are retried.
     public var retried = 0
     /// Handshakes that completed.
     public var handshakes = 0
-    /// Handshakes that failed: not ZeroMQ, the wrong socket type, too slow.
+    /// Handshakes that failed: the peer does not speak ZeroMQ, has the wrong socket type, or is too slow.
     public var failedHandshakes = 0
 
-    /// No events yet.
+    /// Creates counts of zero.
     public init() {}
 
     mutating func count(_ kind: ConnectionEvent.Kind) {

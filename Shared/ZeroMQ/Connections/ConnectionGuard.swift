@@ -1,21 +1,20 @@
-/// Watches the connections of one socket, and ends those that it finds too expensive. See `Context.init(guarding:)`.
+/// Watches the connections of one socket, and ends expensive ones. See `Context.init(guarding:)`.
 ///
-/// Confined to the thread that reads the socket's events, where all its functions are called.
+/// Confined to the thread that reads the socket's events; all its functions are called there.
 package protocol ConnectionGuard {
-    /// Receives each event.
     func take(_ event: ConnectionEvent, at now: Int64)
-    /// When to call `look` next, on `MonotonicClock`; nil if there is nothing to look at.
+    /// When to call `look` next, on `MonotonicClock`; nil if there are no connections to check.
     var nextLook: Int64? { get }
-    /// Looks at the connections.
-    /// - Parameter traffic: asks the socket's owner what it has exchanged since it was asked last.
+    /// Checks the connections.
+    /// - Parameter traffic: queries what the socket's owner has exchanged since the last query.
     func look(at now: Int64, traffic: () async -> SocketTraffic) async
-    /// Whether new connections are refused now. Read after each event and each look.
+    /// Whether new connections are refused at present. Read after each event and each look.
     var isFull: Bool { get }
 }
 
-/// The socket that a guard is to watch.
+/// The socket that a guard watches.
 package struct GuardedSocket: Sendable {
-    /// What its peers send.
+    /// The socket type. Each case names what its peers send.
     package enum Pattern: String, Sendable {
         /// Subscriptions.
         case publish = "PUB"
@@ -23,11 +22,10 @@ package struct GuardedSocket: Sendable {
         case subscribe = "SUB"
         /// Requests.
         case reply = "ROUTER"
-        /// The answers to requests, and nothing before or after them.
+        /// Replies to requests, and nothing else.
         case request = "REQ"
     }
 
     package let pattern: Pattern
-    /// The options that it was opened with.
     package let options: SocketOptions
 }

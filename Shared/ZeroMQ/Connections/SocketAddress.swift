@@ -2,12 +2,12 @@ import Glibc
 
 /// One end of a connection.
 struct SocketAddress: Hashable, Sendable {
-    /// The address in numbers; `local` for a socket of this machine's file system.
+    /// The numeric address; `local` for a socket in this machine's file system.
     let host: String
-    /// The port; nil if there are none.
+    /// The port; nil if the address has none.
     let port: UInt16?
 
-    /// Asks the kernel, by getsockname(2) or getpeername(2). Nil where the descriptor is not a connection.
+    /// Reads the address with getsockname(2) or getpeername(2). Nil if the descriptor is not a connection.
     init?(
         of descriptor: Int32,
         _ name: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32

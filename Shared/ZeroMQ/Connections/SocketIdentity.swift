@@ -1,25 +1,25 @@
 import Glibc
 
-/// A socket of libzmq's as the kernel knows it, by a file descriptor that libzmq may close at any moment.
+/// The kernel's identity of a libzmq socket, whose file descriptor libzmq may close at any time.
 ///
-/// Linux gives each socket an inode number of its own. Where the descriptor has another by now it was closed and used
-/// again, for a log file perhaps, and nothing is done to it.
+/// Linux gives each socket a unique inode number. If the descriptor has another one now, it was closed and reused, perhaps for
+/// a stream file, and is left alone.
 struct SocketIdentity: Hashable, Sendable {
     let descriptor: Int32
     private let inode: UInt
 
-    /// Nil where the descriptor is not a socket.
+    /// Nil if the descriptor is not a socket.
     init?(_ descriptor: Int32) {
         guard let inode = Self.inode(of: descriptor) else { return nil }
         self.descriptor = descriptor
         self.inode = inode
     }
 
-    /// Whether libzmq still has it.
+    /// Whether libzmq still has the socket open.
     var exists: Bool { Self.inode(of: descriptor) == inode }
 
-    /// Does something to the socket if it is still there. The copy that the closure gets stays what it is, whatever libzmq
-    /// does to the original.
+    /// Passes a copy of the descriptor to the closure if the socket is still open. The copy stays valid, whatever libzmq does
+    /// with the original.
     func withCopy(_ body: (Int32) -> Void) {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else { return }

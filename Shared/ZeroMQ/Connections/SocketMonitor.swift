@@ -1,23 +1,20 @@
 import CZeroMQ
 import Synchronization
 
-/// Counts what happens to a socket's connections, from the events that libzmq sends over an inproc PAIR, and passes them on
-/// to the context's guard.
+/// Counts a socket's connection events, which libzmq sends over an inproc PAIR, and passes them to the context's guard.
 ///
-/// The PAIR is read by a task on the socket thread, which ends when the monitored socket closes.
+/// A task on the socket thread reads the PAIR; it ends when the monitored socket closes.
 final class SocketMonitor: Sendable {
     private let state: Shared
 
-    /// The counts so far.
     var events: ConnectionEvents { state.value.withLock(\.events) }
 
-    /// The endpoints that the socket connected to and whose other side finished its handshake.
+    /// The connected endpoints whose handshake has completed.
     var connectedEndpoints: Set<String> { state.value.withLock(\.connected) }
 
-    /// How many bytes have come over the last connection that was made.
+    /// Bytes received over the most recent outgoing connection; 0 if the owner has no `onDisconnect`.
     var received: Int { state.value.withLock(\.connection)?.reading?.received ?? 0 }
 
-    /// Watches a socket.
     init(
         of socket: borrowing Socket, as pattern: GuardedSocket.Pattern, options: SocketOptions, in context: Context,
         on thread: SocketThread
@@ -32,16 +29,16 @@ final class SocketMonitor: Sendable {
         self.state = state
         let reader = Reader(pair, ofSocket: socket.number, in: context.fullSockets, on: thread)
         let socket = GuardedSocket(pattern: pattern, options: options)
-        // Nobody awaits it: it ends with the socket it watches.
+        // No task awaits it; it ends with the monitored socket.
         Task { [makeGuard = context.makeGuard] in
             await reader.run(into: state) { makeGuard?(socket) }
         }
     }
 
-    /// Forgets an endpoint that the socket left: libzmq sends no event then.
+    /// Removes an endpoint that the socket disconnected from, because libzmq sends no event for it.
     func forget(_ endpoint: String) { _ = state.value.withLock { $0.connected.remove(endpoint) } }
 
-    /// Says who uses the socket: asked, as long as it exists, what it has taken out of it.
+    /// Sets the socket's user, whose traffic is queried as long as it exists.
     /// - Parameters:
     ///   - onDisconnect: called when a connection has ended.
     ///   - onHandshake: called when a handshake has succeeded.
@@ -110,7 +107,7 @@ final class SocketMonitor: Sendable {
             var owner: WeakUser?
             var onDisconnect: (@Sendable () -> Void)?
             var onHandshake: (@Sendable () -> Void)?
-            /// The last one that the socket made.
+            /// The most recent outgoing connection.
             var connection: ConnectionHandle?
         }
 
@@ -122,7 +119,7 @@ final class SocketMonitor: Sendable {
             let tell = value.withLock { state -> (@Sendable () -> Void)? in
                 state.events.count(event.kind)
                 switch event.kind {
-                // Of a socket that listens these are its own endpoints.
+                // For a bound socket, the endpoints are its own.
                 case .handshakeSucceeded:
                     state.connected.insert(event.endpoint)
                     return state.onHandshake

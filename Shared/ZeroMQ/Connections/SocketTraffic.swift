@@ -1,28 +1,26 @@
-/// What a socket's owner has taken out of it and put into it since it was asked last, by connection.
+/// The messages that a socket's owner has received and sent since the last query, by connection.
 package struct SocketTraffic: Sendable {
-    /// What was exchanged over one connection.
+    /// The traffic of one connection.
     package struct Exchange: Sendable {
-        /// Bytes on the wire of messages that were taken.
+        /// Received bytes on the wire.
         package var takenBytes = 0
-        /// Bytes of replies that were sent.
+        /// Bytes of sent replies.
         package var sentBytes = 0
     }
 
-    /// By the connections' file descriptors, without what `lastBytes` has.
+    /// By the connections' file descriptors, without `lastBytes`.
     private var earlier: [Int32: Exchange] = [:]
-    /// The connection that a message was taken from last.
+    /// The connection of the last received message.
     package private(set) var lastDescriptor: Int32 = -1
-    /// What was taken from it without another in between: messages come in runs, and each would cost a look into a table.
+    /// Bytes received from it in a row: messages come in runs, and looking each up in the table would be costly.
     private var lastBytes = 0
-    /// Messages that were taken.
     package private(set) var messages = 0
-    /// Whether no whole message was there at the moment of asking; of a publisher, whether libzmq was done with what subscribers sent and
-    /// with those that have gone.
+    /// Whether no complete message was waiting at the time of the query; for a publisher, whether libzmq had processed all
+    /// subscriptions and removed lost subscribers.
     package var isDrained = false
 
     package init() {}
 
-    /// Counts a message that was taken.
     package mutating func take(bytes: Int, from descriptor: Int32) {
         messages += 1
         if descriptor != lastDescriptor {
@@ -33,14 +31,13 @@ package struct SocketTraffic: Sendable {
         lastBytes += bytes
     }
 
-    /// Counts a reply that was sent.
     package mutating func send(bytes: Int, to descriptor: Int32) {
         guard descriptor >= 0 else { return }
         earlier[descriptor, default: Exchange()].sentBytes += bytes
     }
 
     private mutating func noteLast() {
-        // What comes from within the process has no connection.
+        // An in-process message has no connection.
         if lastDescriptor >= 0 { earlier[lastDescriptor, default: Exchange()].takenBytes += lastBytes }
     }
 
@@ -52,8 +49,8 @@ package struct SocketTraffic: Sendable {
     }
 }
 
-/// The owner of a socket, who can say how it is used.
+/// The owner of a socket, which reports its traffic.
 protocol ConnectionUser: AnyObject, Sendable {
-    /// Hands over the counts, and starts new ones.
+    /// Returns the counts, and resets them.
     func takeTraffic() async -> SocketTraffic
 }

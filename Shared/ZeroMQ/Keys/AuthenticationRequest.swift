@@ -1,20 +1,20 @@
-/// A client that has shown a key and asks to be let in.
+/// A client that has presented a key and requests admission.
 public struct AuthenticationRequest: Hashable, Sendable {
     /// The peer's address without its port: `192.168.1.7`; empty over ipc.
     public let address: String
-    /// The peer's public key: it has shown that it has the secret one.
+    /// The peer's public key; the peer has proved that it has the secret key.
     public let client: CurveKey
 }
 
-/// What libzmq asks when a peer has finished its side of a handshake: may this one in? (ZAP 1.0, RFC 27)
+/// libzmq's request to admit a peer that has finished its side of a handshake (ZAP 1.0, RFC 27).
 struct Newcomer {
-    /// The number of the socket that it connected to.
+    /// The number of the socket that the peer connected to.
     let socket: Int
-    /// What it has shown; nil where the socket asks for no key.
+    /// The peer's key and address; nil if the socket requires no key.
     let request: AuthenticationRequest?
 
-    /// Reads the frames after the empty one: version, request id, domain, address, identity, mechanism, credentials.
-    /// - Returns: nil if they are none of a socket of ours.
+    /// Parses the frames after the empty one: version, request id, domain, address, identity, mechanism, credentials.
+    /// - Returns: nil if they do not belong to a socket of this program.
     init?(_ frames: ArraySlice<[UInt8]>) {
         let frames = Array(frames)
         guard frames.count >= 6, frames[0] == Self.version, frames[3].count <= Self.longestAddress,
@@ -32,11 +32,11 @@ struct Newcomer {
         }
     }
 
-    /// What a socket calls itself to the handler (ZMQ_ZAP_DOMAIN).
+    /// The domain that identifies a socket to the handler (ZMQ_ZAP_DOMAIN).
     static func domain(ofSocket number: Int) -> String { "\(domain)\(number)" }
 
     static let version = Array("1.0".utf8)
     private static let domain = "holdfast-"
-    /// That of an IPv6 address with its zone, and more.
+    /// In bytes; enough for an IPv6 address with its zone.
     private static let longestAddress = 255
 }

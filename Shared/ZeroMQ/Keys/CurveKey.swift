@@ -1,15 +1,14 @@
 import CZeroMQ
 
-/// A key of Curve25519 as ZeroMQ writes it: 32 bytes, in text 40 characters of Z85 (RFC 32).
+/// A Curve25519 key in ZeroMQ's form: 32 bytes, as text 40 characters of Z85 (RFC 32).
 public struct CurveKey: Hashable, Sendable {
-    /// How many characters the text has.
     static let textLength = 40
 
     /// The key in Z85.
     public let text: String
 
-    /// Reads a key.
-    /// - Returns: nil for a text that is none.
+    /// Parses a key.
+    /// - Returns: nil if the text is not a key.
     public init?(_ text: String) {
         var bytes = [UInt8](repeating: 0, count: 32)
         guard text.utf8.count == Self.textLength, !text.utf8.contains(0), zmq_z85_decode(&bytes, text) != nil else {
@@ -18,7 +17,7 @@ public struct CurveKey: Hashable, Sendable {
         self.text = text
     }
 
-    /// A key as it stands in an authentication request.
+    /// Creates a key from an authentication request.
     init?(bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         var text = [CChar](repeating: 0, count: Self.textLength + 1)

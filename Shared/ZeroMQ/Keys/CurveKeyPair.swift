@@ -1,13 +1,13 @@
 import CZeroMQ
 
-/// Both halves of a key: who has the secret half is whom the public half names.
+/// Both halves of a key. The secret half proves the identity that the public half names.
 public struct CurveKeyPair: Hashable, Sendable, CustomStringConvertible {
-    /// The half that others may know.
+    /// The half that may be shared.
     public let publicKey: CurveKey
-    /// The half that nobody else may know.
+    /// The half that must stay secret.
     public let secretKey: CurveKey
 
-    /// Makes a pair (zmq_curve_keypair(3)).
+    /// Generates a pair (zmq_curve_keypair(3)).
     public static func generate() throws(ZeroMQError) -> CurveKeyPair {
         var publicText = [CChar](repeating: 0, count: CurveKey.textLength + 1)
         var secretText = publicText
@@ -17,7 +17,7 @@ public struct CurveKeyPair: Hashable, Sendable, CustomStringConvertible {
         return try CurveKeyPair(secretKey: secret)
     }
 
-    /// The pair that a secret key belongs to (zmq_curve_public(3)).
+    /// Derives the pair of a secret key (zmq_curve_public(3)).
     public init(secretKey: CurveKey) throws(ZeroMQError) {
         var text = [CChar](repeating: 0, count: CurveKey.textLength + 1)
         guard zmq_curve_public(&text, secretKey.text) == 0, let publicKey = CurveKey(Self.string(text)) else {
@@ -27,7 +27,7 @@ public struct CurveKeyPair: Hashable, Sendable, CustomStringConvertible {
         self.secretKey = secretKey
     }
 
-    /// The public half alone, so that the secret one does not come into a log by mistake.
+    /// Only the public half, so that the secret one does not get into a log by mistake.
     public var description: String { "key pair of \(publicKey.text)" }
 
     private static func string(_ text: [CChar]) -> String {

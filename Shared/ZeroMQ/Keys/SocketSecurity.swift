@@ -1,4 +1,4 @@
-/// How a socket's connections over tcp and ipc are protected. What stays inside the process (`inproc`) never is.
+/// The protection of a socket's connections over tcp and ipc. In-process connections (`inproc`) are never protected.
 public struct SocketSecurity: Hashable, Sendable {
     enum Mechanism: Hashable {
         case plain
@@ -9,8 +9,8 @@ public struct SocketSecurity: Hashable, Sendable {
 
     let mechanism: Mechanism
 
-    /// The bytes of the longest command of a handshake, to which libzmq applies the limit for frames too: an INITIATE
-    /// has 257, a socket type and an identity of at most 255, each with its name (RFC 26, RFC 23).
+    /// The maximum length in bytes of a handshake's command, to which libzmq also applies the limit for frames: an INITIATE has
+    /// 257, a socket type and an identity of at most 255, each with its name (RFC 26, RFC 23).
     var longestCommand: Int {
         switch mechanism {
         case .plain, .screened: 0
@@ -18,23 +18,23 @@ public struct SocketSecurity: Hashable, Sendable {
         }
     }
 
-    /// Whether a peer must show a key.
+    /// Whether a peer must present a key.
     package var asksForKeys: Bool { if case .server = mechanism { true } else { false } }
 
-    /// Nothing is encrypted, and whoever connects is served.
+    /// No encryption; every peer is served.
     public static let plain = SocketSecurity(mechanism: .plain)
 
-    /// Nothing is encrypted. Every peer is served, unless the context's guard finds the socket full when it connects.
+    /// No encryption. Every peer is served, unless the context's guard finds the socket full when it connects.
     public static func plain(screenedBy authenticator: Authenticator) -> SocketSecurity {
         SocketSecurity(mechanism: .screened(authenticator))
     }
 
-    /// CURVE (RFC 26), as the side that has a well-known key: it serves whom its authenticator lets in.
+    /// CURVE (RFC 26) for the side with the well-known key; it serves the clients that its authenticator admits.
     public static func server(_ keys: CurveKeyPair, _ authenticator: Authenticator) -> SocketSecurity {
         SocketSecurity(mechanism: .server(keys, authenticator))
     }
 
-    /// CURVE (RFC 26), as the side that shows who it is, and speaks with nobody but the holder of the server's key.
+    /// CURVE (RFC 26) for the side that proves its identity, and connects only to the holder of the server's key.
     public static func client(_ keys: CurveKeyPair, server: CurveKey) -> SocketSecurity {
         SocketSecurity(mechanism: .client(keys, server: server))
     }

@@ -2,28 +2,28 @@ import CZeroMQ
 
 /// The I/O threads that a program's sockets share: one per process.
 ///
-/// Every socket keeps its context alive, so a context ends only when its last socket has closed; it then waits
-/// until what the sockets still had to send has left, at most their `SocketOptions.linger` (zmq_ctx_term(3)).
+/// Every socket keeps its context alive, so a context ends only after its last socket has closed. It then waits until pending
+/// messages are sent, for at most the sockets' `SocketOptions.linger` (zmq_ctx_term(3)).
 public final class Context: Sendable {
     /// zmq_ctx_new(3): "A ØMQ context is thread safe and may be shared among as many application threads as necessary".
     nonisolated(unsafe) let handle: UnsafeMutableRawPointer
-    /// Tells when the context has ended. Keep it, and let go of everything else: then what was sent has left.
+    /// The end of the context. Keep it and release everything else: when it comes, pending messages are sent.
     public let end = ContextEnd()
-    /// The sockets that refuse new connections.
+    /// The numbers of the sockets that refuse new connections.
     let fullSockets = FullSockets()
-    /// Makes what watches the connections of each of its sockets; nil if nothing does.
+    /// Creates the guard of each socket's connections; nil for no guards.
     let makeGuard: (@Sendable (GuardedSocket) -> any ConnectionGuard)?
 
     /// Starts a context.
     /// - Parameters:
-    ///   - ioThreads: background threads that move bytes; one serves about a gigabyte per second.
-    ///   - maximumSockets: sockets that may be open at once, three for each of ours: its connections are watched over a
-    ///     pair of them. A connection is a file descriptor, not a socket, so peers have no part in it.
+    ///   - ioThreads: background threads that move bytes; one handles about a gigabyte per second.
+    ///   - maximumSockets: the limit of libzmq's open sockets. Each of ours takes three, because a pair of them monitors its
+    ///     connections. Connections take file descriptors, not sockets, so peers do not count.
     public convenience init(ioThreads: Int = 1, maximumSockets: Int = 1_023) throws(ZeroMQError) {
         try self.init(ioThreads: ioThreads, maximumSockets: maximumSockets, guarding: nil)
     }
 
-    /// Starts a context whose sockets' connections are watched.
+    /// Starts a context with guarded connections.
     /// - Parameter makeGuard: called for each socket, on the thread that its guard is then confined to.
     package init(
         ioThreads: Int = 1, maximumSockets: Int = 1_023,

@@ -1,4 +1,4 @@
-/// The end of a context: the moment from which nothing waits to be sent any more.
+/// The end of a context, after which no message waits to be sent.
 public final class ContextEnd: Sendable {
     private let coming: AsyncStream<Never>
     private let ending: AsyncStream<Never>.Continuation
@@ -7,7 +7,7 @@ public final class ContextEnd: Sendable {
         (coming, ending) = AsyncStream.makeStream(of: Never.self)
     }
 
-    /// Waits for it, or for a time limit.
+    /// Waits for the end, or until a time limit.
     public func wait(atMost limit: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in self.coming {} }

@@ -1,17 +1,17 @@
 import CZeroMQ
 
-/// A DEALER socket on a `SocketThread`, for one program: any number of requests may be under way, and replies come in any
-/// order, so each must say which request it answers.
+/// A DEALER socket on a `SocketThread`, connected to one program. It can have any number of pending requests. Replies come in
+/// any order, so each must name its request.
 ///
-/// Used by one task at a time. The empty frame before each request is what a REP socket at the other side needs.
+/// Used by one task at a time. The empty frame before each request is required by a REP socket at the other side.
 public actor Dealer: ConnectionUser {
-    /// What a wait ended with.
+    /// The result of a wait.
     public struct Arrival: Sendable {
         /// The reply's frames; nil if there is none.
         public let reply: [[UInt8]]?
-        /// Bytes that the other side has sent over this connection so far: of a long reply they come before it does.
+        /// Bytes received over this connection so far, including those of a reply that is not complete yet.
         public let received: Int
-        /// Whether the connection has ended: with it what was under way is lost, and nobody else tells of it.
+        /// Whether the connection has ended: pending requests are lost, without any other report.
         public let isBroken: Bool
     }
 
@@ -37,13 +37,13 @@ public actor Dealer: ConnectionUser {
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Speaks with nobody yet.
+    /// Creates a dealer without a connection.
     public init(context: Context, thread: SocketThread) {
         self.context = context
         self.thread = thread
     }
 
-    /// Opens a connection, now or whenever the other side is there. One that was open ends, with all that is under way.
+    /// Opens a connection, as soon as the other side is reachable. An existing one ends, with all pending requests.
     public func connect(to endpoint: String, options: SocketOptions) throws(ZeroMQError) {
         connection = nil
         let made = try Connection(to: endpoint, in: context, on: thread, options: options.asking)
@@ -55,7 +55,7 @@ public actor Dealer: ConnectionUser {
     public func disconnect() { connection = nil }
 
     /// Sends a request.
-    /// - Returns: false if there is no connection, or too much waits to be sent.
+    /// - Returns: false if there is no connection, or if its queue is full.
     public func send(_ request: [UInt8]) throws(ZeroMQError) -> Bool {
         guard let connection else { return false }
         return try connection.socket.send([[], request])
@@ -77,7 +77,7 @@ public actor Dealer: ConnectionUser {
             isBroken: connection.map { $0.monitor.events.disconnected > 0 } ?? false)
     }
 
-    /// Ends the wait of `next`, or the next one.
+    /// Ends the current wait of `next`, or else the next one.
     public nonisolated func interrupt() { interruption.raise() }
 
     private func receive(into batch: inout MessageBatch) throws(ZeroMQError) -> Bool {

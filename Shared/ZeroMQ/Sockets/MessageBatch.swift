@@ -1,27 +1,26 @@
-/// Messages that are received or sent together, in one run of memory that is used again for the next batch.
+/// Messages that are received or sent together, in contiguous memory that is reused for the next batch.
 ///
 /// Each frame's bytes are appended once; nothing is allocated per message. Read the messages in place with
-/// `withUnsafeMessages`, or copy one out with `subscript`. Hand the batch back to `Subscriber.next(reusing:)` to
-/// spare its memory.
+/// `withUnsafeMessages`, or copy one with `subscript`. Pass the batch back to `Subscriber.next(reusing:)` to reuse its memory.
 public struct MessageBatch: Sendable {
     private var bytes: [UInt8] = []
-    /// Where each frame ends in `bytes`; a frame starts where the one before it ends.
+    /// The end of each frame in `bytes`; a frame starts at the end of the previous one.
     private var frameEnds: [Int] = []
-    /// How many frames there are up to the end of each message.
+    /// The number of frames up to the end of each message.
     private var messageEnds: [Int] = []
-    /// Where messages came from, of those that this was asked for.
+    /// The senders' addresses of messages whose origin is recorded.
     private var origins: [(message: Int, address: String)] = []
 
-    /// An empty batch.
+    /// Creates an empty batch.
     public init() {}
 
-    /// How many messages there are.
+    /// The number of messages.
     public var count: Int { messageEnds.count }
 
-    /// Whether there is none.
+    /// Whether there are no messages.
     public var isEmpty: Bool { messageEnds.isEmpty }
 
-    /// The bytes of all frames.
+    /// The total size of all frames in bytes.
     public var byteCount: Int { bytes.count }
 
     /// A copy of one message's frames.
@@ -31,7 +30,7 @@ public struct MessageBatch: Sendable {
         }
     }
 
-    /// Forgets the messages and keeps the memory, unless one huge batch made it large.
+    /// Removes the messages and keeps the memory, unless a huge batch made it large.
     public mutating func removeAll() {
         let keepsMemory = bytes.capacity <= 16 << 20
         bytes.removeAll(keepingCapacity: keepsMemory)
@@ -40,11 +39,11 @@ public struct MessageBatch: Sendable {
         origins.removeAll(keepingCapacity: keepsMemory)
     }
 
-    /// Lends the messages' memory. Nothing of it may leave the closure.
+    /// Lends the messages' memory, which must not leave the closure.
     public func withUnsafeMessages<Result, Failure: Error>(
         _ body: (UnsafeMessages) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // The four buffers are lent in turn; typed throws do not pass through `withUnsafeBytes`, so a result does.
+        // The four buffers are lent in turn; typed throws do not pass through `withUnsafeBytes`, but a result does.
         let result: Swift.Result<Result, Failure> = bytes.withUnsafeBytes { bytes in
             frameEnds.withUnsafeBufferPointer { frameEnds in
                 messageEnds.withUnsafeBufferPointer { messageEnds in
@@ -59,37 +58,37 @@ public struct MessageBatch: Sendable {
         return try result.get()
     }
 
-    /// Appends a frame to the last message, or the first of a new one. Its bytes are copied.
+    /// Appends a copy of a frame to the unfinished message.
     public mutating func appendFrame(_ frame: UnsafeRawBufferPointer) {
         bytes.append(contentsOf: frame)
         frameEnds.append(bytes.count)
     }
 
-    /// Notes where the message that is being appended came from.
+    /// Records the sender's address of the unfinished message.
     mutating func noteOrigin(_ address: String) { origins.append((messageEnds.count, address)) }
 
-    /// Makes a message of the frames since the one before.
+    /// Ends the unfinished message: the frames since the previous one.
     public mutating func endMessage() {
         messageEnds.append(frameEnds.count)
     }
 }
 
-/// The messages of a batch, lent for the length of a closure.
+/// The messages of a batch, lent for the duration of a closure.
 public struct UnsafeMessages {
     let bytes: UnsafeRawBufferPointer
     let frameEnds: UnsafeBufferPointer<Int>
     let messageEnds: UnsafeBufferPointer<Int>
     let origins: UnsafeBufferPointer<(message: Int, address: String)>
 
-    /// How many messages there are.
+    /// The number of messages.
     public var count: Int { messageEnds.count }
 
-    /// How many frames a message has: at least one.
+    /// The number of a message's frames: at least one.
     public func frameCount(of message: Int) -> Int {
         messageEnds[message] - (message == 0 ? 0 : messageEnds[message - 1])
     }
 
-    /// The IP address of a message's sender, where `Subscriber.tellOrigins(of:)` asked for it and it came over a network.
+    /// The IP address of a message's sender, if `Subscriber.tellOrigins(of:)` requested it and the message came over a network.
     public func origin(of message: Int) -> String? { origins.first { $0.message == message }?.address }
 
     /// One frame's bytes.

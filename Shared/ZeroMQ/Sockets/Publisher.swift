@@ -1,20 +1,20 @@
 import CZeroMQ
 import Synchronization
 
-/// A PUB socket that any thread may publish on, synchronously.
+/// A PUB socket on which any thread may publish, synchronously.
 ///
-/// The socket moves between threads under a mutex, whose full memory barrier is what zmq(7) asks of a migration.
-/// Publishing never waits: for a subscriber whose queue is at `SocketOptions.sendHighWaterMark` libzmq drops the
-/// message without a word. So number what you publish, and keep it for those who ask again.
+/// The socket moves between threads under a mutex, which has the full memory barrier that zmq(7) requires for a migration.
+/// Publishing never waits: libzmq silently drops a message for a subscriber whose queue is at
+/// `SocketOptions.sendHighWaterMark`. So number what you publish, and keep it for replays.
 public final class Publisher: ConnectionUser {
     private let socket: Mutex<Socket>
     private let monitor: SocketMonitor?
     private let settling: AsyncStream<Void>.Continuation
-    /// False from each question until libzmq is done with what it asks for.
+    /// False from each query of the traffic until libzmq has processed it.
     private let isSettled = Atomic(true)
 
     /// Opens the socket.
-    /// - Parameter thread: reads the socket's connection events, to count them and for the context's guard; without it
+    /// - Parameter thread: reads the socket's connection events, for the counts and for the context's guard; without it,
     ///   neither gets any.
     public init(
         context: Context, thread: SocketThread? = nil, options: SocketOptions = .publishing
@@ -28,7 +28,7 @@ public final class Publisher: ConnectionUser {
         (stream, settling) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         guard let monitor else { return }
         monitor.setOwner(self)
-        // Nobody awaits it: it ends with the publisher.
+        // No task awaits it; it ends with the publisher.
         Task { [weak self] in
             for await _ in stream { await self?.settle() }
         }
@@ -36,21 +36,21 @@ public final class Publisher: ConnectionUser {
 
     deinit { settling.finish() }
 
-    /// What happened to the socket's connections so far.
+    /// The socket's connection events so far.
     public var connectionEvents: ConnectionEvents { monitor?.events ?? ConnectionEvents() }
 
-    /// Listens on an endpoint, and returns it with its real port where `*` was asked.
+    /// Binds the socket to an endpoint, and returns it with the actual port instead of `*`.
     public func bind(to endpoint: String) throws(ZeroMQError) -> String {
         try socket.withLock { (socket) throws(ZeroMQError) in try socket.bind(to: endpoint) }
     }
 
-    /// Connects to a subscriber that listens (a proxy, say).
+    /// Connects to a listening subscriber, such as a proxy.
     public func connect(to endpoint: String) throws(ZeroMQError) {
         try socket.withLock { (socket) throws(ZeroMQError) in try socket.connect(to: endpoint) }
     }
 
-    /// Sends messages, each to every subscriber of a prefix of its first frame, one right after the other: so libzmq's thread
-    /// is woken once for many of them, and writes many at once to a connection. The bytes are copied.
+    /// Sends messages in immediate succession, each to every subscriber of a prefix of its first frame: libzmq's thread is
+    /// woken once for many of them, and writes many at once to a connection. The bytes are copied.
     public func publish(_ batch: MessageBatch) throws(ZeroMQError) {
         try socket.withLock { (socket) throws(ZeroMQError) in try socket.send(batch) }
     }
@@ -60,7 +60,7 @@ public final class Publisher: ConnectionUser {
         _ = try socket.withLock { (socket) throws(ZeroMQError) in try socket.send(frames) }
     }
 
-    /// A guard asks while subscriptions come, and for a while after a subscriber has gone.
+    /// Called by a guard while subscriptions arrive, and for a while after a subscriber has gone.
     func takeTraffic() -> SocketTraffic {
         var traffic = SocketTraffic()
         traffic.isDrained = isSettled.exchange(false, ordering: .acquiringAndReleasing)
@@ -68,8 +68,8 @@ public final class Publisher: ConnectionUser {
         return traffic
     }
 
-    /// Has libzmq take in what subscribers sent, and forget those that have gone: otherwise it does so only when something is
-    /// published. Not on the socket thread, because it takes as long as a flood of subscriptions continues.
+    /// Makes libzmq process what subscribers sent, and release those that have gone; otherwise it does so only on the next
+    /// publication. Not on the socket thread, because it takes as long as a flood of subscriptions lasts.
     @concurrent
     private func settle() async {
         socket.withLock { socket in

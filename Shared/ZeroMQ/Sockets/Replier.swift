@@ -1,19 +1,19 @@
 import CZeroMQ
 
-/// The answering side of REQ/REP on a `SocketThread`, for any number of askers at once.
+/// The answering side of REQ/REP on a `SocketThread`, for any number of concurrent clients.
 ///
-/// A ROUTER socket in place of a REP: a slow request does not hold up the next asker's, and a peer that breaks
-/// the protocol can't leave the socket in a state where it serves nobody. A plain REQ socket notices no difference.
+/// A ROUTER socket instead of a REP: a slow request does not delay other clients' requests, and a peer that violates the
+/// protocol can't make the socket unusable. A plain REQ socket notices no difference.
 public actor Replier: ConnectionUser {
     /// A request that waits for its reply.
     public struct Request: Sendable {
-        /// Who asked: identity frames up to and with the empty delimiter.
+        /// The client's identity frames, up to and including the empty delimiter.
         let envelope: [[UInt8]]
-        /// The connection's file descriptor, by which libzmq knows who asked.
+        /// The connection's file descriptor, by which libzmq identifies the client.
         let descriptor: Int32
-        /// What was asked.
+        /// The request's frames.
         public let frames: [[UInt8]]
-        /// Whose key the asker has shown, as the authenticator let it in; nil if no key was asked for.
+        /// The client's key in Z85, as the authenticator admitted it; nil if the socket requires no keys.
         public let user: String?
     }
 
@@ -33,10 +33,10 @@ public actor Replier: ConnectionUser {
         monitor.setOwner(self)
     }
 
-    /// What happened to the socket's connections so far.
+    /// The socket's connection events so far.
     public nonisolated var connectionEvents: ConnectionEvents { monitor.events }
 
-    /// Listens on an endpoint, and returns it with its real port where `*` was asked.
+    /// Binds the socket to an endpoint, and returns it with the actual port instead of `*`.
     public func bind(to endpoint: String) throws(ZeroMQError) -> String { try socket.bind(to: endpoint) }
 
     /// Waits for the next request.
@@ -48,21 +48,21 @@ public actor Replier: ConnectionUser {
             _ = try await thread.wait(socket: socket.handle)
         }
         let message = batch[0]
-        // Identity, what a correlating REQ adds, an empty frame, then the request. A DEALER that sends no empty frame
-        // is answered without one.
+        // Identity, a correlating REQ's additional frames, an empty frame, then the request. A DEALER that sends no empty frame
+        // gets a reply without one.
         let end = message.dropFirst().firstIndex(of: []).map { $0 + 1 } ?? 1
         return Request(
             envelope: Array(message[..<end]), descriptor: use.lastDescriptor, frames: Array(message[end...]),
             user: user)
     }
 
-    /// What the authenticator called the peer (zmq_msg_gets(3)); what was sent within the process has no such name.
+    /// The peer's name from the authenticator (zmq_msg_gets(3)); in-process messages have none.
     private static func user(of frame: inout zmq_msg_t) -> String? {
         guard let name = zmq_msg_gets(&frame, "User-Id"), name.pointee != 0 else { return nil }
         return String(cString: name)
     }
 
-    /// Answers a request. For an asker that has gone, or does not read, the reply is dropped.
+    /// Answers a request. The reply is dropped if the client has gone or does not read.
     public func reply(to request: Request, with frames: [[UInt8]]) throws(ZeroMQError) {
         do {
             _ = try socket.send(request.envelope + frames)

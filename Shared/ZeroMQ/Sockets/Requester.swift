@@ -15,15 +15,15 @@ public actor Requester: ConnectionUser {
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Opens the socket and connects it, now or whenever the other side is there.
-    /// - Parameter endpoint: nil if each request says it.
+    /// Opens the socket and connects it, as soon as the other side is reachable.
+    /// - Parameter endpoint: nil if each request names its endpoint.
     public init(
         context: Context, thread: SocketThread, endpoint: String?, options: SocketOptions = SocketOptions()
     ) throws(ZeroMQError) {
         self.thread = thread
         self.endpoint = endpoint ?? ""
         var options = options.asking
-        // One reply is awaited at a time; what else comes need not queue.
+        // Only one reply is awaited at a time; others need not queue.
         options.receiveHighWaterMark = min(16, options.receiveHighWaterMark)
         socket = try Socket.open(.request, in: context, options: options)
         monitor = try SocketMonitor(of: socket, as: .request, options: options, in: context, on: thread)
@@ -33,7 +33,7 @@ public actor Requester: ConnectionUser {
 
     /// Sends a request and waits for its reply. Calls made meanwhile wait for their turn.
     /// - Parameters:
-    ///   - endpoint: where to connect first, instead of where it is connected; nil to leave that.
+    ///   - endpoint: the endpoint to connect to first; nil to keep the current connection.
     ///   - timeout: counted from the moment the request is sent.
     /// - Throws: `ZeroMQError` with `timedOut`, or `CancellationError`.
     public func request(_ frames: [[UInt8]], at endpoint: String? = nil, timeout: Duration) async throws -> [[UInt8]] {
@@ -42,13 +42,13 @@ public actor Requester: ConnectionUser {
         } else {
             isBusy = true
         }
-        // The turn passes on with `isBusy` kept, so that nobody comes between.
+        // `isBusy` stays set while the turn passes to the next call, so that no other call comes between.
         defer { if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() } }
         try Task.checkCancellation()
         if let endpoint { try connect(to: endpoint) }
 
         let deadline = MonotonicClock.now + timeout.inNanoseconds
-        // A REQ socket without a connection queues nothing, so that nothing is sent after its time.
+        // A REQ socket without a connection queues nothing, so nothing is sent after the deadline.
         while try !socket.send(frames) {
             guard
                 try await thread.wait(socket: socket.handle, events: Int16(ZMQ_POLLOUT), deadline: deadline)

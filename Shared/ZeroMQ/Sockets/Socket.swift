@@ -1,13 +1,13 @@
 import CZeroMQ
 import Synchronization
 
-/// One libzmq socket with one owner: open from `open` to the end of its life.
+/// A libzmq socket with a single owner, open from `open` until it is deinitialized.
 ///
-/// Not Sendable: zmq_socket(3) forbids use by two threads at once. Whoever owns it (an actor on a `SocketThread`,
-/// or a mutex) is what makes it safe, and zmq(7) allows the moves between threads that this implies, since both
-/// put a full memory barrier between two uses.
+/// Not Sendable: zmq_socket(3) forbids concurrent use by two threads. The owner (an actor on a `SocketThread`, or a mutex)
+/// prevents that; zmq(7) allows the resulting migrations between threads, because both put a full memory barrier between two
+/// uses.
 struct Socket: ~Copyable {
-    /// The patterns that Holdfast speaks.
+    /// The socket types that Holdfast uses.
     enum Kind: Int32 {
         case pair = 0
         case publish = 1
@@ -31,11 +31,11 @@ struct Socket: ~Copyable {
     private static let lastNumber = Atomic<Int>(0)
 
     let handle: UnsafeMutableRawPointer
-    /// Which of the process's sockets it is.
+    /// Unique in the process.
     let number = lastNumber.add(1, ordering: .relaxed).newValue
-    /// Held so that the context can't end before its sockets.
+    /// Keeps the context alive as long as its sockets.
     private let context: Context
-    /// Held so that a server's authenticator stays as long as the server.
+    /// Keeps a server's authenticator alive as long as the server.
     private let security: SocketSecurity
 
     private init(handle: UnsafeMutableRawPointer, context: Context, security: SocketSecurity) {
@@ -46,7 +46,7 @@ struct Socket: ~Copyable {
 
     deinit { zmq_close(handle) }
 
-    /// Opens a socket with every bound set.
+    /// Opens a socket and sets all its limits.
     static func open(
         _ kind: Kind, in context: Context, options: SocketOptions
     ) throws(ZeroMQError) -> Socket {
@@ -55,7 +55,7 @@ struct Socket: ~Copyable {
         }
         let socket = Socket(handle: handle, context: context, security: options.security)
         try socket.set(ZMQ_LINGER, options.linger.inMilliseconds)
-        // What a subscriber sends is subscriptions: one that is over the mark would be dropped without a word.
+        // A subscriber sends only subscriptions; one beyond the high-water mark would be dropped silently.
         let sendHighWaterMark = kind == .subscribe ? 0 : max(1, options.sendHighWaterMark)
         try socket.set(ZMQ_SNDHWM, Int32(clamping: sendHighWaterMark))
         try socket.set(ZMQ_RCVHWM, Int32(clamping: max(1, options.receiveHighWaterMark)))
@@ -65,28 +65,29 @@ struct Socket: ~Copyable {
         try socket.set(ZMQ_RECONNECT_IVL, options.reconnectInterval.inMilliseconds)
         try socket.set(ZMQ_RECONNECT_IVL_MAX, (options.reconnectInterval * 10).inMilliseconds)
         try socket.set(ZMQ_CONNECT_TIMEOUT, options.connectLimit.inMilliseconds)
-        // A host that lost power closes nothing; its connections end when the kernel's probes go unanswered.
+        // A host that lost power closes no connections; they end when the kernel's probes go unanswered.
         try socket.set(ZMQ_TCP_KEEPALIVE, Int32(1))
         try socket.set(ZMQ_TCP_KEEPALIVE_IDLE, Int32(10))
         try socket.set(ZMQ_TCP_KEEPALIVE_INTVL, Int32(5))
         try socket.set(ZMQ_TCP_KEEPALIVE_CNT, Int32(3))
         if options.heartbeat > .zero {
-            // libzmq 4.3.4 aborts (`!_io_error`) where a connection breaks whose peer is at the mark and the next heartbeat
-            // is due. What a subscriber may send is for the context's guard to bound.
+            // libzmq 4.3.4 aborts (`!_io_error`) if a connection breaks whose peer is at the high-water mark when the next
+            // heartbeat is due. Instead, the context's guard bounds what subscribers send.
             if kind == .publish { try socket.set(ZMQ_RCVHWM, Int32(0)) }
             try socket.set(ZMQ_HEARTBEAT_IVL, (options.heartbeat / 4).inMilliseconds)
             try socket.set(ZMQ_HEARTBEAT_TIMEOUT, options.heartbeat.inMilliseconds)
         }
         try socket.protect()
         if kind == .request {
-            // A request that timed out leaves the socket usable, and its late reply is not taken for the next one's.
+            // After a timeout the socket stays usable, and the late reply is not mistaken for the next request's.
             try socket.set(ZMQ_REQ_RELAXED, Int32(1))
             try socket.set(ZMQ_REQ_CORRELATE, Int32(1))
-            // Nothing waits for a program that is away: it would be carried out when that is back, long after its asker gave up.
+            // Nothing is queued for an absent program: it would carry out the request when it returns, long after the client
+            // gave up.
             try socket.set(ZMQ_IMMEDIATE, Int32(1))
         }
         if kind == .router {
-            // A client that comes back under the identity it chose is served again.
+            // A client that reconnects under the identity that it chose is served again.
             try socket.set(ZMQ_ROUTER_HANDOVER, Int32(1))
         }
         return socket
@@ -107,7 +108,7 @@ struct Socket: ~Copyable {
         }
     }
 
-    /// The key is not in the error.
+    /// Leaves the key out of the error.
     private func set(_ option: Int32, key: CurveKey) throws(ZeroMQError) {
         if zmq_setsockopt(handle, option, key.text, key.text.utf8.count) != 0 {
             throw .last(during: "zmq_setsockopt \(option)")
@@ -125,10 +126,10 @@ struct Socket: ~Copyable {
         }
     }
 
-    /// Listens, and returns where: the endpoint with its real port where `*` or `0` was asked.
+    /// Binds the socket, and returns the endpoint with the actual port instead of `*` or `0`.
     func bind(to endpoint: String) throws(ZeroMQError) -> String {
         try allowIPv6(of: endpoint)
-        // A monitor that is told of the failure may put EAGAIN in its place, at most once a millisecond.
+        // A monitor that receives the failure may replace errno with EAGAIN, at most once a millisecond.
         var tries = 3
         while zmq_bind(handle, endpoint) != 0 {
             tries -= 1
@@ -150,7 +151,7 @@ struct Socket: ~Copyable {
         if zmq_connect(handle, endpoint) != 0 { throw .last(during: "zmq_connect \(endpoint)") }
     }
 
-    /// Only for endpoints that say it: with the option, `*` would be IPv6's.
+    /// IPv6 is enabled only for endpoints that name it: with the option, `*` would mean IPv6.
     private func allowIPv6(of endpoint: String) throws(ZeroMQError) {
         try set(ZMQ_IPV6, Int32(endpoint.hasPrefix("tcp://[") ? 1 : 0))
     }
@@ -159,8 +160,8 @@ struct Socket: ~Copyable {
         if zmq_disconnect(handle, endpoint) != 0 { throw .last(during: "zmq_disconnect \(endpoint)") }
     }
 
-    /// Sends messages without waiting. One that can't be queued now is dropped whole.
-    /// - Throws: the first error, when all were tried.
+    /// Sends messages without waiting. A message that can't be queued now is dropped whole.
+    /// - Throws: the first error, after all messages were tried.
     func send(_ batch: borrowing MessageBatch) throws(ZeroMQError) {
         var failure: ZeroMQError?
         batch.withUnsafeMessages { messages in
@@ -178,13 +179,13 @@ struct Socket: ~Copyable {
         }
     }
 
-    /// Sends one message of the given frames without waiting.
-    /// - Returns: false if the message can't be queued now (nothing of it was sent).
+    /// Sends one message without waiting.
+    /// - Returns: false if the message can't be queued now; then nothing of it is sent.
     func send(_ frames: [[UInt8]]) throws(ZeroMQError) -> Bool {
         try send(frames.count) { (index, more) in zmq_send(handle, frames[index], frames[index].count, more) }
     }
 
-    /// - Parameter sendFrame: sends the frame of an index with flags, and returns less than 0 if it can't.
+    /// - Parameter sendFrame: sends the frame at an index with flags, and returns a negative number if it can't.
     private func send(_ count: Int, _ sendFrame: (Int, Int32) -> Int32) throws(ZeroMQError) -> Bool {
         for index in 0..<count {
             let more = index + 1 < count ? ZMQ_SNDMORE : 0
@@ -198,18 +199,18 @@ struct Socket: ~Copyable {
         return true
     }
 
-    /// Takes the next whole message, if there is one now, and appends it to a batch.
+    /// Takes the next complete message, if there is one, and appends it to a batch.
     /// - Parameters:
-    ///   - use: counts it.
-    ///   - topic: what the topics of messages begin with whose origins are told; empty for none.
-    ///   - inspect: shown the last frame, from which properties of its connection can be read.
-    /// - Returns: false if there is none.
+    ///   - use: counts the message.
+    ///   - topic: a prefix of topics; the origins of such messages are recorded. Empty for none.
+    ///   - inspect: receives the last frame, from which properties of its connection can be read.
+    /// - Returns: false if there is no message.
     @inline(__always)
     func receive(
         into batch: inout MessageBatch, counting use: inout SocketTraffic, tellingOriginsOf topic: [UInt8] = [],
         inspecting inspect: (inout zmq_msg_t) -> Void = { _ in }
     ) throws(ZeroMQError) -> Bool {
-        // zmq_msg_t must not be copied after it was initialised, so it stays this local variable.
+        // zmq_msg_t must not be copied after its initialization, so it stays in this local variable.
         var part = zmq_msg_t()
         zmq_msg_init(&part)
         defer { zmq_msg_close(&part) }
@@ -217,7 +218,7 @@ struct Socket: ~Copyable {
         var descriptor: Int32 = -1
         var bytes = 0
         repeat {
-            // libzmq delivers a message whole: after its first frame, the others are there.
+            // libzmq delivers whole messages: after the first frame, the others are available.
             while zmq_msg_recv(&part, handle, ZMQ_DONTWAIT) < 0 {
                 let error = ZeroMQError.last(during: "zmq_msg_recv")
                 if error.code == .interrupted { continue }
@@ -228,10 +229,10 @@ struct Socket: ~Copyable {
             if isFirst, !topic.isEmpty, frame.starts(with: topic), let address = zmq_msg_gets(&part, "Peer-Address") {
                 batch.noteOrigin(String(cString: address))
             }
-            // A ROUTER's first frame, which it makes itself, says it only if nobody has asked for the socket's events meanwhile.
+            // A ROUTER's first frame, created by libzmq, has it only if the socket's events were not queried since.
             if descriptor < 0 { descriptor = zmq_msg_get(&part, ZMQ_SRCFD) }
             isFirst = false
-            // What a frame takes on the wire at most: with its length, and encrypted.
+            // The maximum size of a frame on the wire: with its length, and encrypted.
             bytes += frame.count + 42
             batch.appendFrame(frame)
         } while zmq_msg_more(&part) != 0
@@ -241,13 +242,13 @@ struct Socket: ~Copyable {
         return true
     }
 
-    /// Takes the next whole message of a socket within the process, if there is one now.
+    /// Takes the next complete message of an in-process socket, if there is one.
     func receive(into batch: inout MessageBatch) throws(ZeroMQError) -> Bool {
         var unused = SocketTraffic()
         return try receive(into: &batch, counting: &unused)
     }
 
-    /// Hands over what was counted, with whether every whole message was taken by now, and starts anew.
+    /// Returns the counts, with whether every complete message has been taken by now, and resets them.
     func take(_ use: inout SocketTraffic) -> SocketTraffic {
         var events: Int32 = 0
         var size = MemoryLayout<Int32>.size

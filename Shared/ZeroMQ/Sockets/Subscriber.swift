@@ -1,18 +1,18 @@
 import CZeroMQ
 
-/// A SUB socket on a `SocketThread`, read in batches by one consumer that pulls.
+/// A SUB socket on a `SocketThread`, from which one consumer pulls batches.
 ///
-/// Nothing is buffered here: what the consumer has not pulled waits in libzmq up to
-/// `SocketOptions.receiveHighWaterMark`, then at the publisher, which drops beyond its own mark.
+/// Nothing is buffered here: messages that the consumer has not pulled wait in libzmq up to
+/// `SocketOptions.receiveHighWaterMark`, then at the publisher, which drops messages beyond its own mark.
 public actor Subscriber: ConnectionUser {
     private let thread: SocketThread
     private let socket: Socket
     private let monitor: SocketMonitor
     private var isReceiving = false
-    /// The messages whose senders' addresses are wanted: what their topics begin with.
+    /// The prefix of topics whose messages' origins are recorded; empty for none.
     private var originTopic: [UInt8] = []
     private var use = SocketTraffic()
-    /// Tells that a publisher has come, or come back, and of several at once only once. For one consumer.
+    /// Has an element when a publisher has connected or reconnected; only one for several at once. For one consumer.
     package nonisolated let arrivals: AsyncStream<Void>
 
     /// The thread that owns the socket.
@@ -28,43 +28,42 @@ public actor Subscriber: ConnectionUser {
         monitor.setOwner(self, onHandshake: { arrival.yield() })
     }
 
-    /// What happened to the socket's connections so far.
+    /// The socket's connection events so far.
     public nonisolated var connectionEvents: ConnectionEvents { monitor.events }
 
-    /// The endpoints that it is connected to and whose publisher is there, as `connect(to:)` was given them; not those
-    /// inside the process.
+    /// The endpoints with an established connection, as passed to `connect(to:)`, without in-process ones.
     public nonisolated var connectedEndpoints: Set<String> { monitor.connectedEndpoints }
 
-    /// Connects to a publisher, now or whenever it is there. A name is looked up by libzmq, on the thread that all
-    /// sockets share, and only its first address is taken: give addresses.
+    /// Connects to a publisher, as soon as it is reachable. libzmq looks up names on the thread that all sockets share, and
+    /// uses only the first address: pass addresses.
     public func connect(to endpoint: String) throws(ZeroMQError) { try socket.connect(to: endpoint) }
 
-    /// Listens for publishers that connect, and returns the endpoint with its real port.
+    /// Binds the socket for publishers that connect, and returns the endpoint with its actual port.
     public func bind(to endpoint: String) throws(ZeroMQError) -> String { try socket.bind(to: endpoint) }
 
-    /// Leaves a publisher.
+    /// Disconnects from a publisher.
     public func disconnect(from endpoint: String) throws(ZeroMQError) {
         try socket.disconnect(from: endpoint)
         monitor.forget(endpoint)
     }
 
-    /// Has batches tell which address messages of a topic came from: `UnsafeMessages.origin(of:)`. For few of many
-    /// messages, since each costs a string.
+    /// Makes batches record the senders' addresses of messages whose topic starts with a prefix: `UnsafeMessages.origin(of:)`.
+    /// Use it only for rare messages, since each costs a string.
     public func tellOrigins(of prefix: String) { originTopic = Array(prefix.utf8) }
 
-    /// Asks for messages whose first frame starts with a prefix. Counted: unsubscribe as often.
+    /// Subscribes to messages whose first frame starts with a prefix. Counted: unsubscribe as often.
     public func subscribe(to prefix: String) throws(ZeroMQError) { try socket.set(ZMQ_SUBSCRIBE, prefix: prefix) }
 
-    /// Takes back one `subscribe(to:)`.
+    /// Undoes one `subscribe(to:)`.
     public func unsubscribe(from prefix: String) throws(ZeroMQError) {
         try socket.set(ZMQ_UNSUBSCRIBE, prefix: prefix)
     }
 
-    /// Waits for messages and returns what is there: at least one.
+    /// Waits for messages and returns the available ones: at least one.
     /// - Parameters:
-    ///   - limit: the most messages to take.
-    ///   - maximumBytes: no further message is taken once the batch holds this much.
-    ///   - batch: its memory is used again; its messages are forgotten.
+    ///   - limit: the maximum number of messages.
+    ///   - maximumBytes: no further message is taken once the batch has this size.
+    ///   - batch: its messages are removed and its memory is reused.
     ///   - deadline: the instant of `MonotonicClock` at which an empty batch is returned instead.
     /// - Throws: `CancellationError`, and `ZeroMQError` if the socket fails.
     public func next(
@@ -84,8 +83,8 @@ public actor Subscriber: ConnectionUser {
         }
     }
 
-    /// Takes what arrives, batch by batch, until the task is cancelled. Memory is used again.
-    /// - Throws: `CancellationError`, `ZeroMQError` if the socket fails, and what `take` throws.
+    /// Takes received batches until the task is cancelled, reusing memory.
+    /// - Throws: `CancellationError`, `ZeroMQError` if the socket fails, and the errors of `take`.
     public func forEachBatch(_ take: (MessageBatch) async throws -> Void) async throws -> Never {
         var batch = MessageBatch()
         while true {

@@ -1,8 +1,7 @@
 import Glibc
 
-/// CLOCK_BOOTTIME, in nanoseconds: it continues while the machine sleeps, when `MonotonicClock` stands still.
+/// CLOCK_BOOTTIME, in nanoseconds: it continues while the machine sleeps, whereas `MonotonicClock` stops.
 package enum BootClock {
-    /// This instant.
     package static var now: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Ends the waits of one task on a `SocketThread`, from any thread. One that is raised while nobody waits ends the next wait.
+/// Ends the waits of one task on a `SocketThread`, from any thread. If no wait is in progress, the next one ends at once.
 package final class Interruption: Sendable {
     private struct State {
         var isRaised = false
@@ -18,7 +18,7 @@ package final class Interruption: Sendable {
         }
     }
 
-    /// Ends a wait by `raise()`, at once where that was called before; nil when the wait is over.
+    /// Registers the wait that `raise()` ends, and ends it at once if `raise()` was called before; nil when the wait is over.
     func end(_ wake: Wake<Bool>?) {
         state.withLock { state in
             state.wake = wake

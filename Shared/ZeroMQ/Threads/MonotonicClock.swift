@@ -1,8 +1,8 @@
 import Glibc
 
-/// The clock that waits are measured on: CLOCK_MONOTONIC, in whole nanoseconds since the machine started.
+/// The clock of all waits: CLOCK_MONOTONIC, in whole nanoseconds since the machine started.
 public enum MonotonicClock {
-    /// This instant.
+    /// The current instant.
     public static var now: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

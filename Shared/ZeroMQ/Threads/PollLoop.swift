@@ -2,40 +2,40 @@ import CZeroMQ
 import Glibc
 import Synchronization
 
-/// The loop of a `SocketThread`: runs the jobs of the actors that live on it, and between them waits, in one
-/// zmq_poll(3), for whatever those actors wait for.
+/// The loop of a `SocketThread`. It runs the jobs of the thread's actors, and between them waits in one zmq_poll(3) for the
+/// sockets, descriptors and times that those actors wait for.
 ///
-/// zmq_poll is level-triggered, so no event can be missed: a socket is polled only while a task waits for it, and
-/// that task keeps the socket's owner alive, so the set never holds a closed socket.
+/// zmq_poll is level-triggered, so no event can be missed. A socket is polled only while a task waits for it, and that task
+/// keeps the socket's owner alive, so the set never contains a closed socket.
 final class PollLoop: SerialExecutor, TaskExecutor {
-    /// What one waiting task waits for.
+    /// The wait of one task.
     private struct Watch {
         let identifier: UInt64
-        /// A socket, or nil for a file descriptor or a time alone.
+        /// A socket, or nil for only a file descriptor or a time.
         let socket: UnsafeMutableRawPointer?
         let descriptor: Int32
         let events: Int16
-        /// The wait ends at this instant of CLOCK_MONOTONIC in nanoseconds, whatever happened.
+        /// The wait ends at this instant of CLOCK_MONOTONIC in nanoseconds at the latest.
         let deadline: Int64?
         let wake: Wake<Bool>
     }
 
-    /// Jobs wait here until the loop takes them; `isStopping` ends the loop after the last.
+    /// Jobs wait here until the loop takes them; `isStopping` ends the loop after the last one.
     private struct Inbox {
         var jobs: [UnownedJob] = []
         var isStopping = false
     }
 
-    /// So long, in nanoseconds, jobs may lead to further jobs before the loop looks at what is waited for: a look costs more than most
-    /// jobs, and whatever is under way may need many looks.
+    /// How long, in nanoseconds, jobs may run before the loop polls: polling costs more than most jobs, and most work would
+    /// need many polls.
     private static let longestBusyTime: Int64 = 200_000
 
     private let inbox = Mutex(Inbox())
     private let eventDescriptor: Int32
     private let timerDescriptor: Int32
-    /// The loop's thread, written once by that thread before it takes a job.
+    /// The loop's thread, stored by that thread before it takes a job.
     private let thread = Atomic<UInt>(0)
-    /// Touched on the loop's thread only: by the loop, and by `watch` and `unwatch`, which assert it.
+    /// Accessed only on the loop's thread: by the loop, and by `watch` and `unwatch`, which assert it.
     nonisolated(unsafe) private var watches: [Watch] = []
     nonisolated(unsafe) private var lastIdentifier: UInt64 = 0
     nonisolated(unsafe) private var pollItems: [zmq_pollitem_t] = []
@@ -71,7 +71,7 @@ final class PollLoop: SerialExecutor, TaskExecutor {
 
     func isIsolatingCurrentContext() -> Bool? { isCurrentThread }
 
-    /// Ends the loop once its jobs are done. Any thread may ask.
+    /// Ends the loop once its jobs are done. Callable on any thread.
     func stop() {
         inbox.withLock { $0.isStopping = true }
         wakeUp()
@@ -96,7 +96,7 @@ final class PollLoop: SerialExecutor, TaskExecutor {
     }
 
     /// Adds a wait for a socket or descriptor to become ready, or for a time.
-    /// - Returns: what to pass to `unwatch`. `wake` is told true when ready, false at the deadline.
+    /// - Returns: the identifier for `unwatch`. `wake` is told true when ready, false at the deadline.
     func watch(
         socket: UnsafeMutableRawPointer? = nil, descriptor: Int32 = -1, events: Int16 = Int16(ZMQ_POLLIN),
         deadline: Int64? = nil, wake: Wake<Bool>
@@ -110,7 +110,7 @@ final class PollLoop: SerialExecutor, TaskExecutor {
         return lastIdentifier
     }
 
-    /// Ends a wait; harmless where it ended already.
+    /// Ends a wait; does nothing if it has already ended.
     func unwatch(_ identifier: UInt64) {
         checkIsolated()
         watches.removeAll { $0.identifier == identifier }
@@ -122,7 +122,7 @@ final class PollLoop: SerialExecutor, TaskExecutor {
         eventfd_write(eventDescriptor, 1)
     }
 
-    /// Waits for a job, a ready socket or a deadline, and wakes whoever waits for it.
+    /// Waits for a job, a ready socket or a deadline, and wakes the tasks that wait for it.
     private func poll(wait: Bool = true) {
         pollItems.removeAll(keepingCapacity: true)
         pollItems.append(zmq_pollitem_t(socket: nil, fd: eventDescriptor, events: Int16(ZMQ_POLLIN), revents: 0))
@@ -137,7 +137,7 @@ final class PollLoop: SerialExecutor, TaskExecutor {
         }
         setTimer(to: earliest)
         let ready = zmq_poll(&pollItems, Int32(pollItems.count), wait ? -1 : 0)
-        // EINTR leaves nothing to read; the loop comes back.
+        // After EINTR there is nothing to read; the loop polls again.
         guard ready > 0 else { return }
         if pollItems[0].revents != 0 {
             var count: eventfd_t = 0
@@ -157,11 +157,11 @@ final class PollLoop: SerialExecutor, TaskExecutor {
         }
     }
 
-    /// Arms the timer for an instant of CLOCK_MONOTONIC: exact to the kernel's timers, where zmq_poll counts milliseconds.
+    /// Arms the timer for an instant of CLOCK_MONOTONIC, which is exact, whereas zmq_poll counts milliseconds.
     private func setTimer(to deadline: Int64?) {
         var setting = itimerspec()
         if let deadline {
-            // A zero time disarms (timerfd_settime(2)), so an instant in the past is set to the first one.
+            // A zero time would disarm the timer (timerfd_settime(2)).
             setting.it_value = timespec(nanoseconds: max(1, deadline))
         }
         timerfd_settime(timerDescriptor, Int32(TFD_TIMER_ABSTIME), &setting, nil)

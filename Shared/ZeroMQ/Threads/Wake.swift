@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Ends the waits of one task, from any thread. What it is told while nobody waits ends the next wait; of several things, the last
-/// one counts.
+/// Ends the waits of one task, from any thread. A value that is told while no wait is in progress ends the next wait; of
+/// several such values, the last one counts.
 ///
-/// The task continues on the thread on which it waited. After other waits of Swift it passes through a thread of the global executor
-/// first, which costs more than the rest of the wait.
+/// The task continues on the thread on which it waited. Other waits in Swift resume through a thread of the global executor,
+/// which costs more than the rest of the wait.
 package final class Wake<Value: Sendable>: Sendable {
     private enum State {
         case idle
@@ -17,7 +17,7 @@ package final class Wake<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// Ends the wait, or the next one. Does nothing once the task that waited was cancelled.
+    /// Ends the current wait, or else the next one. Does nothing once the waiting task was cancelled.
     package func tell(_ value: Value) {
         let waiting: CheckedContinuation<Value?, Never>? = state.withLock { state in
             switch state {
@@ -32,9 +32,9 @@ package final class Wake<Value: Sendable>: Sendable {
         waiting?.resume(returning: value)
     }
 
-    /// Waits until it is told something.
-    /// - Parameter thread: that of the actor that waits.
-    /// - Returns: what it was told; nil if the task is cancelled first, and then ever after.
+    /// Waits for a value.
+    /// - Parameter thread: the thread of the actor that waits.
+    /// - Returns: the value; nil if the task is cancelled first, and from then on always.
     package func next(on thread: SocketThread) async -> Value? {
         await withTaskExecutorPreference(thread.loop) {
             await withTaskCancellationHandler {

@@ -1,7 +1,7 @@
 import CZeroMQ
 import Glibc
 
-/// Runs a body on a thread of its own, which ends with it and is waited for by nobody.
+/// Runs a body on a thread of its own, which ends with the body and can't be joined.
 /// - Parameter name: shown by `top -H`; the kernel keeps 15 bytes.
 package func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(ZeroMQError) {
     let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
@@ -22,7 +22,7 @@ package func startThread(name: String, _ body: @escaping @Sendable () -> Void) t
     pthread_detach(thread)
 }
 
-/// What a new thread is given.
+/// The argument of a new thread.
 private final class ThreadStart: Sendable {
     let name: String
     let body: @Sendable () -> Void

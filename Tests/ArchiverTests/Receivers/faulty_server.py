@@ -1,17 +1,17 @@
-"""A web server that fails in the ways that real ones won't on demand. The first part of a path says how:
+"""A web server with faults that real servers do not have on demand. The first part of a path selects the fault:
 
     /cut/NAME       PUT: the connection breaks after 100,000 bytes
     /once/NAME      PUT: the first breaks like that, later ones are kept
-    /torso/NAME     PUT: the first breaks like that, and what came of it is kept; later ones replace only what they name
+    /torso/NAME     PUT: the first breaks like that, and its received part is kept; later ones replace only what they name
     /silent/NAME    PUT: takes everything and never answers
     /slow/NAME      PUT: takes nothing and never answers
     /wrong/NAME     PUT: takes everything, and answers with the hash of something else
     /half/NAME      PUT is kept; GET breaks in the middle
     /digest/NAME    PUT is kept, and answered with its Repr-Digest
-    /busy/NAME      PUT: asks for patience with a date
+    /busy/NAME      PUT: answers with a date for the next try
 
-GET /requests gives a line of JSON for each request so far. Prints a line of JSON with the endpoint when it listens, and
-ends when who started it has ended.
+GET /requests returns a line of JSON for each request so far. Prints a line of JSON with the endpoint when it listens, and
+ends when its parent process has ended.
 """
 import base64
 import email.utils
@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def cut(self):
-        # A reset, and not an orderly end.
+        # A reset instead of an orderly end.
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
         self.close_connection = True

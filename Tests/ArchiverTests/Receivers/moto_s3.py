@@ -1,15 +1,15 @@
-"""moto's S3, whose answers are written after Amazon's, with its check of signatures.
+"""moto's S3, whose answers imitate Amazon's, with its check of signatures.
 
     moto_s3.py
 
-Prints a line of JSON with the endpoint and the key when it listens, and ends when who started it has ended. It answers with
-x-amz-checksum-sha256, also that of parts, but does not compare bodies with what they are said to be.
+Prints a line of JSON with the endpoint and the key when it listens, and ends when its parent process has ended. It answers with
+x-amz-checksum-sha256, also that of parts, but does not compare bodies with their declared hashes.
 """
 import json
 import os
 import time
 
-# Requests that need no signature yet: those that make the key.
+# The first requests, which make the key, need no signature yet.
 os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = "3"
 
 import boto3

@@ -1,10 +1,10 @@
-"""OpenStack Swift with its S3 interface, all of it in this process: proxy, account, container and object server.
+"""OpenStack Swift with its S3 interface, entirely in this process: proxy, account, container and object server.
 
     openstack_swift.py DIRECTORY
 
 Keeps objects below DIRECTORY, which is new. Prints a line of JSON with the endpoint and the key when it listens, and
-ends when who started it has ended. It checks signatures, the SHA-256 of bodies and x-amz-checksum-sha256, as a server for
-others must.
+ends when its parent process has ended. It checks signatures, the SHA-256 of bodies and x-amz-checksum-sha256, as a
+public server must.
 """
 import json
 import os

@@ -1,4 +1,4 @@
-"""Amazon's own client for Python, behind a little web server, since starting it takes longer than asking it.
+"""Amazon's own client for Python, behind a little web server, because starting the client takes longer than a request.
 
     GET /make?bucket=B          makes a bucket
     GET /get?bucket=B&key=K     a line of JSON: bytes, sha256

@@ -1,1 +1,1 @@
-/// A library to preload into a program: see ClockLayer.c. It has nothing to call.
+/// A library to preload into a program: see ClockLayer.c. It has no functions to call.

@@ -1,4 +1,4 @@
-"""Reads files of wearables with the readers that people have, and compares every sample with the session that was made of the file.
+"""Reads wearables' files with the usual readers, and compares every sample with the session imported from the file.
 
 devices.py cwa|gt3x FILE SESSION: a file, and the directory of a session with stream files as CSV, imported with the zone +00:00.
 """
@@ -47,14 +47,14 @@ if kind == "cwa":
     check(len(data) == len(values), "actipy has", len(data), "samples, not", len(values))
     read = data[["x", "y", "z"]].to_numpy(dtype=numpy.float32)
     check((read == values.astype(numpy.float32)).all(), "actipy has other values")
-    # It leaves out fractions of seconds, and goes on from the end of the block before.
+    # actipy omits fractions of seconds, and continues from the end of the previous block.
     clock = data.index.to_numpy().astype("datetime64[ns]").astype("int64") / 1e9
     farthest = abs(clock - times).max()
     check(farthest < 1.5, "actipy's times are up to", farthest, "s away")
     if "gyro_x" in data:
         _, rotations = samples("gyroscope")
         read = data[["gyro_x", "gyro_y", "gyro_z"]].to_numpy(dtype=numpy.float64)
-        # It divides by an inverse that is rounded to a Float32.
+        # actipy divides by an inverse that is rounded to a Float32.
         check(numpy.allclose(read, rotations, rtol=1e-6, atol=1e-9), "actipy has other rates of rotation")
     print(f"actipy: {len(data)} samples, times up to {farthest:.3f} s away, {info['ReadErrors']} errors")
 else:
@@ -64,7 +64,7 @@ else:
     with FileReader(path) as reader:
         rows = reader.acceleration
         scale = reader.info.acceleration_scale
-    # It makes up samples for idle sleep.
+    # actipy makes up samples for idle sleep.
     asleep = rows[:, 4] == 1
     rows = rows[~asleep]
     check(len(rows) == len(values), "pygt3x has", len(rows), "samples, not", len(values))

@@ -1,4 +1,4 @@
-"""Reads exports of one session with the readers that people have, and compares every sample with what was recorded.
+"""Reads exports of one session with the usual readers, and compares every sample with the recorded one.
 
 read.py CSV BIDS MCAP XDF EXPECTED: directories, and a JSON file with "streams": {name: {"fields", "unit", "rate", "samples": [[
 nanoseconds since the start, number, values ...], ...], "gaps": [[after, before], ...]}}, "start": nanoseconds since 1970.
@@ -70,7 +70,7 @@ for name, stream in expected["streams"].items():
         resample_hz=stream["rate"])
     absent = int(grid["x"].isna().sum())
     missing = sum(round((before - after) / 1e9 * stream["rate"]) - 1 for after, before in stream["gaps"])
-    # At either end of a gap, actipy may give a row the value of its neighbour.
+    # At either end of a gap, actipy may give a row its neighbour's value.
     check(missing - 2 * len(stream["gaps"]) <= absent <= missing, name, "has", absent, "rows without values, not", missing)
     print("actipy:", name, absent, "rows without values, of", missing, "absent samples in", len(stream["gaps"]), "gaps")
 gaps = pandas.read_csv(csv / session / "gaps.tsv", sep="\t")
@@ -80,7 +80,7 @@ check(len(gaps) == sum(len(stream["gaps"]) for stream in expected["streams"].val
 path = mcap / (session + ".mcap")
 topics = {name: "/" + name.replace("-", "_") for name in expected["streams"]}
 with open(path, "rb") as file:
-    # The whole file, with all checksums.
+    # Reads the whole file, with all checksums.
     count = sum(1 for _ in StreamReader(file, validate_crcs=True).records)
 with open(path, "rb") as file:
     reader = make_reader(file, validate_crcs=True)
@@ -109,7 +109,7 @@ with open(path, "rb") as file:
     reader = make_reader(file, decoder_factories=[DecoderFactory()])
     decoded = [item for item in reader.iter_decoded_messages(topics=[imu["topic"]], log_time_order=False)]
 check(len(decoded) == len(accelerometer["samples"]), imu["topic"], "has", len(decoded), "messages")
-# Samples of the gyroscope follow after 2 ms.
+# The gyroscope's samples follow after 2 ms.
 gyroscope = expected["streams"].get(imu.get("gyroscope"), {"samples": []})
 rotations = {row[0] - 2_000_000: row[2:5] for row in gyroscope["samples"]}
 without = 0
@@ -121,7 +121,7 @@ for (_, _, message, value), row in zip(decoded, accelerometer["samples"]):
         check(same(one, other if isinstance(other, str) or other is None else other * scale), imu["topic"], one, other)
     without += value.angular_velocity_covariance[0] == -1
     vector = value.angular_velocity
-    # Its times are sums of hundredths, so that the last digit may differ.
+    # Its times are sums of hundredths, so the last digit may differ.
     found = next((rotations[time] for time in (row[0], row[0] - 1, row[0] + 1) if time in rotations), None)
     check((found is None) == (value.angular_velocity_covariance[0] == -1), "rotation at", row[0])
     if found is not None:

@@ -1,4 +1,4 @@
-"""Reads exports of streams of records with the readers that people have: each text, boolean, date and nested value, and annotations.
+"""Reads exports of streams of records with the usual readers: each text, boolean, date and nested value, and annotations.
 
 values.py CSV BIDS MCAP XDF EXPECTED: directories, and a JSON file with "session", "start" (nanoseconds since 1970), "types" by field,
 "streams": {name: [[nanoseconds since the start, values ...], ...]}, "annotations": [{"label", "at", "duration", "stream", "note"}, ...].
@@ -24,7 +24,7 @@ def check(condition, *what):
 
 
 def text(value, kind):
-    """What a cell without types has."""
+    """The text of a cell in a format without types."""
     if value is None:
         return ""
     if kind in ("text", "date"):
@@ -49,7 +49,7 @@ for name, rows in expected["streams"].items():
                 if kind == "json" and value is not None:
                     check(same(json.loads(cell), value), path, field, repr(cell), repr(value))
                 elif kind == "number" and value is not None:
-                    # Python writes other digits for the same number.
+                    # Python may write the same number with other digits.
                     check(float(cell) == value, path, field, repr(cell), repr(value))
                 else:
                     check(cell == text(value, kind), path, field, repr(cell), repr(value))
@@ -88,7 +88,7 @@ for (time, event), other in zip(notes, expected["annotations"]):
         check(event.get(key) == other.get(key), key, event, other)
     check(event.get("duration") == other.get("duration"), event, other)
 
-# In BIDS, what is no number stands among the events, at each change.
+# In BIDS, values that are not numbers become events, one for each change.
 for name, rows in expected["streams"].items():
     label = name.replace("-", "").replace("/", "")
     path = bids / f"sub-01/motion/sub-01_task-{expected['task']}_tracksys-{label}_events.tsv"

@@ -4,7 +4,7 @@ import Recording
 
 @testable import LogManagerCore
 
-/// A catalog whose transactions are durable, or not there.
+/// A catalog whose transactions are atomic and durable.
 final class ModelCatalog: CatalogReader {
     /// In the order in which they were added.
     private var all: [CatalogFile] = [] {
@@ -15,13 +15,13 @@ final class ModelCatalog: CatalogReader {
     private(set) var thresholds = LogThresholds()
     private(set) var crossings = Threshold.Kind.allCases.map { Threshold($0) }
     private(set) var rules = LogRules()
-    /// Each session once, in the order in which they were compared.
+    /// Each session once, in the order in which the sessions were compared.
     private(set) var known: [(session: SessionIdentifier, isOver: Bool)] = []
     private var lastID: Int64 = 0
-    /// Whether there is no space but what is reserved.
+    /// Whether only the reserved space is left.
     var isFull = false
     var hasReserve = true
-    /// Whether nothing can be written.
+    /// Whether all writes fail.
     var isBroken = false
 
     /// In the order in which they were finished.
@@ -96,7 +96,7 @@ final class ModelCatalog: CatalogReader {
         return []
     }
 
-    /// Makes the catalog have the files of a session.
+    /// Updates the catalog to a session's files.
     func compare(_ session: SessionIdentifier, with files: [ScannedFile], isOver: Bool) -> CatalogChanges {
         var changes = CatalogChanges()
         known.removeAll { $0.session == session }
@@ -112,7 +112,7 @@ final class ModelCatalog: CatalogReader {
         return changes
     }
 
-    /// - Returns: whether it is new.
+    /// - Returns: whether the file is new.
     @discardableResult
     private func add(_ file: ScannedFile) -> Bool {
         if !known.contains(where: { $0.session == file.session }) { known.append((file.session, false)) }

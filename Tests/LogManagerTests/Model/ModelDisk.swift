@@ -3,7 +3,7 @@ import Recording
 
 @testable import LogManagerCore
 
-/// Finished files on a disk. A power cut takes back what was unlinked and not synced.
+/// Finished files on a disk. A power cut may undo unlinks that were not synced.
 struct ModelDisk {
     private(set) var files: [ScannedFile] = []
     /// The inodes of the files in the sessions' lists of removed files.
@@ -11,9 +11,9 @@ struct ModelDisk {
     private var unsynced: [ScannedFile] = []
     private var lastInode: UInt64 = 0
     var isMounted = true
-    /// Whether lists of removed files have no room.
+    /// Whether there is no room for lists of removed files.
     var isFull = false
-    /// Whether directories can't be synced.
+    /// Whether syncs of directories fail.
     var failsSyncs = false
 
     func file(at path: String) -> ScannedFile? {
@@ -29,7 +29,7 @@ struct ModelDisk {
 
     func isListed(_ file: CatalogFile) -> Bool { listed.contains(file.identity.inode) }
 
-    /// Makes a file, or replaces it.
+    /// Makes or replaces a file.
     mutating func write(_ place: LogFilePath, bytes: Int, at now: Moment) -> ScannedFile {
         lastInode += 1
         let file = ScannedFile(
@@ -45,7 +45,7 @@ struct ModelDisk {
 
     mutating func remove(_ file: ScannedFile) { files.removeAll { $0 == file } }
 
-    /// The directory entries of a power cut.
+    /// A power cut: the closure decides which unsynced unlinks are undone.
     mutating func cutPower(_ comesBack: (ScannedFile) -> Bool) {
         files += unsynced.filter { comesBack($0) }
         unsynced = []

@@ -7,14 +7,14 @@ import Testing
 
 @testable import LogManagerCore
 
-/// A log-manager in virtual time, on a catalog and a disk that are models. Whatever can happen is decided by a seed; what must
-/// hold is checked at every effect.
+/// A log manager in virtual time, with a model catalog and a model disk. A seed decides everything that happens; the invariants
+/// are checked at every effect.
 final class ModelRun {
     private static let start: Int64 = 1_795_218_781_000_000_000
     private static let second: Int64 = 1_000_000_000
     private static let logs = ["phone_gyro", "watch_gyro"]
 
-    /// A request that is not answered yet: looks for the answer, and checks it.
+    /// A request without an answer yet: polls for the answer, and checks it.
     private struct Question {
         let isAnswered: () -> Bool
     }
@@ -28,7 +28,7 @@ final class ModelRun {
     private let sessions: [SessionIdentifier]
     private var time: Int64 = 0
     private var files = 0
-    /// Effects that take time, of each kind one after the other.
+    /// Effects that take time; those of one kind run in succession.
     private var queues: [[StreamFiles.Effect]] = [[], [], []]
     private var questions: [Question] = []
 
@@ -39,19 +39,18 @@ final class ModelRun {
     private var removedLogs: Set<String> = []
 
     // What happened
-    /// Thresholds whose value was back since they were published last.
+    /// Thresholds whose value has been back within the limit since they were last published.
     private var armed = Set(Threshold.Kind.allCases)
-    /// Files whose removal was published; those of this run.
+    /// Files whose removal was published: in all runs, and in this one.
     private var publishedRemovals: Set<String> = []
     private var publishedInRun: Set<String> = []
     private var storedCrossings = 0
     private var publishedCrossings = 0
     private(set) var kills = 0
     private(set) var removedFiles = 0
-    /// Kinds of trouble that a seed leaves out.
+    /// Kinds of faults that a seed leaves out.
     private var killsPerThousand: Int
     private let hasFaults: Bool
-    /// Failures so far.
     private(set) var violations: [String] = []
 
     init(seed: UInt64) throws {
@@ -82,7 +81,7 @@ final class ModelRun {
 
     // MARK: The run
 
-    /// Lets things happen, then ends all trouble, and checks that everything comes to rest.
+    /// Simulates random steps, then ends all faults, and checks that everything comes to rest.
     func run(steps: Int) {
         perform()
         for _ in 0..<steps where violations.isEmpty { happen() }
@@ -90,7 +89,7 @@ final class ModelRun {
         (disk.isFull, disk.failsSyncs, catalog.isFull) = (false, false, false)
         killsPerThousand = 0
         for _ in 0..<90 where violations.isEmpty {
-            // What starts a program again that could not start is outside of it.
+            // A program that could not start is restarted by its supervisor, which is not part of the model.
             if case .failed = core.state { restart(isPowerCut: false) }
             settle()
             pass(5 * Self.second)
@@ -99,7 +98,7 @@ final class ModelRun {
         checkRest()
     }
 
-    /// Carries out all there is to do, which must come to an end by itself.
+    /// Carries out all pending effects, which must end by themselves.
     private func settle() {
         var count = 0
         while violations.isEmpty, carryOutNext(isCalm: true) {
@@ -139,7 +138,7 @@ final class ModelRun {
         perform()
     }
 
-    /// Kills the program, and starts it again.
+    /// Kills the program and starts it again.
     private func restart(isPowerCut: Bool) {
         kills += 1
         publishedInRun = []
@@ -287,7 +286,7 @@ final class ModelRun {
 
     // MARK: Effects
 
-    /// Carries out effects at once, and puts those aside that take time.
+    /// Carries out effects that complete at once, and queues those that take time.
     private func perform() {
         while violations.isEmpty {
             let effects = core.takeEffects()
@@ -298,7 +297,7 @@ final class ModelRun {
                 case .listSessions, .compare: queues[1].append(effect)
                 case .remove: queues[2].append(effect)
                 default:
-                    // A program that is killed carries out nothing more.
+                    // A killed program carries out nothing more.
                     if chance(killsPerThousand) { return restart(isPowerCut: chance(300)) }
                     if !carryOutNow(effect) { return restart(isPowerCut: chance(300)) }
                 }
@@ -328,7 +327,7 @@ final class ModelRun {
         for kind in Threshold.Kind.allCases where isBeyond(kind) == false { armed.insert(kind) }
     }
 
-    /// - Returns: false if the program is killed after it, before it hears of the result.
+    /// - Returns: false if the program is killed after the effect, before it receives the result.
     private func carryOutNow(_ effect: StreamFiles.Effect) -> Bool {
         switch effect {
         case .change(let number, let change):
@@ -386,7 +385,7 @@ final class ModelRun {
         }
     }
 
-    /// - Returns: false if there is nothing to do.
+    /// - Returns: false if no effect is pending.
     private func carryOutNext(isCalm: Bool) -> Bool {
         let busy = queues.indices.filter { !queues[$0].isEmpty }
         guard let queue = busy.randomElement(using: &random) else { return false }
@@ -432,7 +431,7 @@ final class ModelRun {
         core.compared(.success(changes), warning: nil, at: now)
     }
 
-    /// Checks that a file may be removed that is about to be.
+    /// Checks that a file may be removed, just before it is.
     private func checkUnlink(_ file: CatalogFile) {
         guard let found = disk.file(at: file.path), found.identity == file.identity else { return }
         guard let entry = catalog.ledger.first(where: { $0.file.id == file.id }) else {

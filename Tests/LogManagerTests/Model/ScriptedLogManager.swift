@@ -6,23 +6,23 @@ import Testing
 
 @testable import LogManagerCore
 
-/// A log-manager whose time is given, with files of 10 bytes. It carries out at once what the program does at once; what
-/// takes time waits for the test.
+/// A log manager with a scripted clock and files of 10 bytes. Effects that the program completes at once are carried out at once;
+/// those that take time wait for the test.
 final class ScriptedLogManager {
     let catalog = ModelCatalog()
     let core: StreamFiles
     private var time: Int64 = 0
-    /// Bytes that the disk has free.
+    /// The disk's free space, in bytes.
     var freeBytes = 1_000_000
     private(set) var waiting: [StreamFiles.Effect] = []
     private(set) var events: [LogFileEvent] = []
-    /// Bytes of what remains of sessions without stream files, and sessions of which that was retired.
+    /// Sizes in bytes of the sessions that have no stream files left; the retired ones are in `retired`.
     private(set) var remains: [SessionIdentifier: Int] = [:]
     var retired: Set<SessionIdentifier> = []
-    /// Gets each effect before it is carried out.
+    /// Receives each effect before it is carried out.
     var observe: (StreamFiles.Effect) -> Void = { _ in }
 
-    /// A log-manager that has been started.
+    /// Makes and starts a log manager.
     init(
         files: Int, pieceSize: Int = 2, thresholds: LogsSetThresholds = LogsSetThresholds(),
         whenFull: RetentionPolicy = .nothing, remains: [String] = [], retired: [String] = [], isDryRun: Bool = false
@@ -78,12 +78,12 @@ final class ScriptedLogManager {
         }
     }
 
-    /// Carries out all that waits.
+    /// Carries out all waiting effects.
     func carryOutAll() { while !waiting.isEmpty { carryOutNext() } }
 
-    /// Carries out the effect that waits longest.
-    /// - Parameter failure: why a step of a removal is not done, or what was retired is not erased.
-    /// - Returns: the step.
+    /// Carries out the effect that has waited longest.
+    /// - Parameter failure: the error of a removal's step or of erasing a retired session; nil for success.
+    /// - Returns: the removal's step.
     @discardableResult
     func carryOutNext(failing failure: RemovalFailure? = nil) -> RemovalStep? {
         var done: RemovalStep?

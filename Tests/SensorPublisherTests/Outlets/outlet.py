@@ -37,7 +37,7 @@ if count and not outlet.wait_for_consumers(50):
 began = pylsl.local_clock()
 for number in range(count):
     stamp = began + (number / rate if rate else 0)
-    # A receiver takes what is there.
+    # Wait for the time of the sample: a receiver takes whatever is available.
     pause = stamp - pylsl.local_clock()
     if pause > 0:
         time.sleep(pause)

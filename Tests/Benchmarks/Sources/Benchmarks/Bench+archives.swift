@@ -6,20 +6,19 @@ import ZeroMQ
 
 /// Archiving: one session, plain, encrypted, and copied into a directory.
 extension Bench {
-    /// How an archive is made.
+    /// The variant of an archive.
     enum ArchiveKind: String, CaseIterable {
         case plain, encrypted, verified, extracted, uploaded
     }
 
-    /// What archives of a session cost.
+    /// The cost of archives of a session.
     struct Archiving {
-        /// The session's stream files.
         var sessionBytes = 0
         var archiveBytes = 0
         var runs: [ArchiveKind: [Measurement]] = [:]
     }
 
-    /// Records a session, and archives it in each way, in turn.
+    /// Records a session, and archives it in each variant in turn.
     func archives(samples: Int, rounds: Int) async throws -> Archiving {
         try await withDirectory { directory in
             var archiving = Archiving()
@@ -63,7 +62,6 @@ extension Bench {
 
     private var archiver: String { "\(programs)/archiver" }
 
-    /// Runs a program to its end.
     @discardableResult
     func succeed(_ program: String, _ arguments: [String]) throws -> Child.Usage {
         let child = try Child(program, arguments)
@@ -80,7 +78,7 @@ extension Bench {
         return status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : 0
     }
 
-    /// Records a session of so many samples, and ends it.
+    /// Records a session of this many samples, and ends it.
     /// - Returns: its directory.
     private func session(samples: Int, in directory: String, counting archiving: inout Archiving) async throws -> String
     {
@@ -105,7 +103,7 @@ extension Bench {
         return result.directory
     }
 
-    /// Has a running archiver make the plain archive and copy it into a directory, until its receipt is there.
+    /// Makes a running archiver create the plain archive and copy it into a directory, until the receipt exists.
     private func upload(in directory: String) async throws -> Child.Usage {
         let receiver = "\(directory)/receiver"
         for path in [receiver, "\(directory)/archives"] where FileManager.default.fileExists(atPath: path) {

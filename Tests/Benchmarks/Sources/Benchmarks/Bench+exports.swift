@@ -2,27 +2,25 @@ import FoundationEssentials
 import Plain
 import ZeroMQ
 
-/// Exporting: a session that is imported from a table, to each format, beside a copy and others' writers.
+/// Exporting: a session imported from a table, to each format, compared with a plain copy and third-party writers.
 extension Bench {
-    /// What one program did with samples.
     struct Exporting {
         let name: String
-        /// What it wrote.
+        /// The bytes that the program wrote.
         var bytes: Int
         var runs: [Measurement]
     }
 
-    /// What is measured of a session.
     struct Exports {
         /// The session's stream files.
         var sessionBytes = 0
         var rows: [Exporting] = []
     }
 
-    /// Samples that others' writers get: they have all in memory.
+    /// The samples given to third-party writers, which keep everything in memory.
     private static let samplesOfPeers = 1_000_000
 
-    /// Makes a session of so many samples, copies it and exports it to each format, in turn.
+    /// Makes a session of this many samples, copies it and exports it to each format in turn.
     func exports(samples: Int, rounds: Int) throws -> Exports {
         try withDirectory { directory in
             let table = "\(directory)/table.csv"
@@ -56,7 +54,7 @@ extension Bench {
         }
     }
 
-    /// What others' writers take, if they are installed.
+    /// The cost of third-party writers, if they are installed.
     private func peers(in directory: String, rounds: Int) throws -> [Exporting] {
         let python = ".build-readers/bin/python3"
         guard FileManager.default.fileExists(atPath: python) else { return [] }
@@ -93,7 +91,6 @@ extension Bench {
         return Measurement(samples: samples, seconds: Double(MonotonicClock.now - start) / 1e9, usage: usage)
     }
 
-    /// Bytes of the files in a directory.
     private func size(of directory: String) throws -> Int {
         try FileManager.default.subpathsOfDirectory(atPath: directory)
             .reduce(0) { try $0 + bytes(of: "\(directory)/\($1)") }

@@ -6,22 +6,20 @@ import ZeroMQ
 
 /// Counting steps: over a file, and of many devices live.
 extension Bench {
-    /// What counting many devices costs.
     struct LiveSteps {
-        /// CPU seconds a second.
+        /// CPU seconds per second.
         var load = 0.0
         var publisherLoad = 0.0
         var megabytes = 0.0
-        /// From publication to counting, in seconds.
+        /// The delay from publication to counting, in seconds.
         var medianDelay = 0.0
         var delay99 = 0.0
-        /// Samples that were lost.
         var lost = 0
-        /// From the start after a kill until nothing was missing any more, in seconds.
+        /// The seconds from the restart after a kill until nothing was missing any more.
         var caughtUp = 0.0
     }
 
-    /// Counts the steps in a file that it makes: somebody who walks at 50 Hz.
+    /// Counts the steps in a generated file: a person who walks at 50 Hz.
     func offlineSteps(samples: Int) throws -> Measurement {
         try withDirectory { directory in
             let path = "\(directory)/walk.csv"
@@ -36,7 +34,7 @@ extension Bench {
 
     private func writeWalk(samples: Int, to path: String) throws {
         var text = Array("t,x,y,z\n".utf8)
-        // A minute, again and again, with times of its own.
+        // One minute, repeated with new times.
         let rows = (0..<3_000).map { row in
             let phase = 2 * Double.pi * 1.8 * Double(row) / 50
             let axes = [0.4 * sin(phase / 2), 9.7 + 2.4 * sin(phase) + 0.7 * sin(2 * phase + 1), 1.9]
@@ -46,7 +44,7 @@ extension Bench {
         try Data(text).write(to: URL(filePath: path))
     }
 
-    /// Counts the steps of many walkers, each a device of its own, as they walk.
+    /// Counts the steps of many walkers live, each on a device of its own.
     func liveSteps(devices: Int, batch: Int, isPacked: Bool, seconds: Int) async throws -> LiveSteps {
         try await withDirectory { directory in
             let streams = (0..<devices).map { device in
@@ -92,7 +90,7 @@ extension Bench {
         try await client.send(ServiceHealth(), timeout: .seconds(20)).measures ?? [:]
     }
 
-    /// Waits until all devices are counted and nothing of them is missing.
+    /// Waits until all devices are counted and none of their samples is missing.
     private func untilCaughtUp(_ client: RequestClient, devices: Int) async throws -> Int64 {
         while true {
             let measures = try await measures(client)

@@ -4,9 +4,9 @@ import MessageBus
 import Messages
 import ZeroMQ
 
-/// Many streams on one recorder, and what publishing them costs.
+/// Many streams on one recorder, and the cost of publishing them.
 extension Bench {
-    /// The time that a session has before CPU and calls are measured.
+    /// The time between a session's start and the measurement of CPU and calls.
     private static let settling = Duration.seconds(3)
 
     /// Records a session of many streams, stops it and verifies it.
@@ -19,7 +19,8 @@ extension Bench {
             let environment = try CallCounts.environment(countingIn: counts)
             let (recorder, client) = try recorder(
                 in: directory, listeningTo: publisher.publish, environment: environment ?? [:],
-                // An overloaded recorder logs each gap: what matters of it is in the report.
+                // Standard error goes to a file, because an overloaded recorder logs each gap; the report has the relevant
+                // results.
                 log: "\(directory)/recorder.log", options: ["--metrics", "0"])
             defer { recorder.end() }
             let replies = try self.client(of: "sensor-publisher", at: publisher.reply)
@@ -79,7 +80,7 @@ extension Bench {
         }
     }
 
-    /// What `sensor-publisher` uses while one subscriber reads its streams.
+    /// The cost of `sensor-publisher` while one subscriber reads its streams.
     func publisherCost(_ plan: StreamsPlan) async throws -> PublisherRow {
         try await withDirectory { directory in
             let (load, endpoints) = try load(plan, in: directory)
@@ -109,7 +110,6 @@ extension Bench {
         }
     }
 
-    /// Starts whatever publishes.
     private func load(_ plan: StreamsPlan, in directory: String) throws -> (Child, Ready) {
         switch plan.load {
         case .publisher:
@@ -137,7 +137,6 @@ extension Bench {
         }
     }
 
-    /// How many samples of each stream were published.
     private func positions(_ client: RequestClient) async throws -> [StreamName: Int] {
         let streams = try await client.send(StreamsList(), timeout: .seconds(60)).streams
         return Dictionary(streams.map { ($0.name, $0.nextSequence) }) { first, _ in first }
@@ -164,7 +163,7 @@ extension Bench {
         }
     }
 
-    /// What `recorder verify` finds.
+    /// The verdict of `recorder verify`.
     private func verify(_ directory: String) throws -> String {
         let verifier = try Child("\(programs)/recorder", ["verify", directory])
         let text = verifier.rest()
@@ -179,7 +178,7 @@ extension Bench {
 }
 
 extension StreamsRow {
-    /// Takes what a session's report says, beside what was published between its start and its end.
+    /// Takes the results from a session's report, and compares them with the samples published between its start and its end.
     fileprivate mutating func take(
         _ report: SessionReport, publishedFrom first: [StreamName: Int], to last: [StreamName: Int]
     ) {

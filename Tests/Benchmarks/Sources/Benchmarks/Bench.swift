@@ -7,7 +7,6 @@ import ZeroMQ
 /// Starts senders, receivers and programs, and measures them.
 struct Bench {
     let programs: String
-    /// What rows call these programs.
     let name: String
     private let directory: String
     let context: Context
@@ -23,7 +22,7 @@ struct Bench {
         thread = try SocketThread(name: "bench")
     }
 
-    /// What the plain loop takes.
+    /// The cost of the plain loop.
     func floor(_ wire: Wire, samples: Int, _ format: String, _ options: FloorOptions) throws -> Measurement {
         try withDirectory { directory in
             let sender = try Child(this, sending(wire, samples))
@@ -49,8 +48,7 @@ struct Bench {
         }
     }
 
-    /// What the recorder takes, from the first sample until the session is over: all samples are durable, and their file
-    /// is finished.
+    /// The recorder's cost, from the first sample until the session is over: all samples are durable, and their file is finished.
     func recorder(_ wire: Wire, samples: Int, format: String) async throws -> Measurement {
         try await withDirectory { directory in
             let sender = try Child(this, sending(wire, samples))
@@ -82,7 +80,7 @@ struct Bench {
         }
     }
 
-    /// From publication to commit, with the real publisher.
+    /// The latency from publication to commit, with the real publisher.
     func latency(seconds: Int) async throws -> SessionReport.Latency {
         try await withDirectory { directory in
             let (publisher, endpoints) = try publisher(Self.sine + ["--rate", "100", "--batch", "1"])
@@ -96,8 +94,8 @@ struct Bench {
         }
     }
 
-    /// How long a killed recorder takes to continue a session of an hour of ten streams at 100 Hz: from its start to
-    /// its first answer, and until it has caught up with the publisher, which samples a hundred times as fast meanwhile.
+    /// How long a killed recorder takes to resume a session with an hour of ten streams at 100 Hz: from its restart to its first
+    /// answer, and until it has caught up with the publisher, which meanwhile samples a hundred times as fast.
     func recovery() async throws -> (answer: Double, caughtUp: Double, samples: Int, bytes: Int) {
         try await withDirectory { directory in
             let streams = (0..<10).map {
@@ -136,7 +134,7 @@ struct Bench {
         }
     }
 
-    /// What each program uses while nothing happens: no session, and a stream that is stopped.
+    /// Each program's idle cost: no session, and a stopped stream.
     func idle(seconds: Int) async throws -> [(String, Child.Usage)] {
         try await withDirectory { directory in
             let (publisher, endpoints) = try publisher(Self.sine + ["--start-stopped"])
@@ -154,25 +152,25 @@ struct Bench {
         }
     }
 
-    /// The size of the files that are removed: an empty JSON array.
+    /// The size of the removed files: an empty JSON array.
     private static let fileSize = 3
 
-    /// How long log-manager takes to answer while it removes many files.
+    /// log-manager's response times while it removes many files.
     struct Removal {
-        /// From the program's start to its ready line: it has looked at every file by then.
+        /// The time from the program's start to its ready line, in seconds: by then it has checked every file.
         var start: Double
-        /// From the request to its answer, in seconds.
+        /// The time from the request to its answer, in seconds.
         var removal: Double
         var megabytes: Double
-        /// The answers to what was asked meanwhile, in seconds.
+        /// The response times of concurrent requests, in seconds.
         var answers: [(method: String, seconds: [Double])]
     }
 
-    /// Removes finished files of a few bytes, while others ask one thing after the other. A fifth of what there is stays.
+    /// Removes finished files of a few bytes, while other clients send requests continuously. A fifth of the files stays.
     func removal(files: Int) async throws -> Removal {
         try await withDirectory { directory in
             let sessions = 5
-            // The last one's files stay, but for those of them that are marked meanwhile and so go first.
+            // The last session's files stay, except those that are marked meanwhile and therefore removed first.
             for session in 0..<sessions {
                 try finish(session, files: files / (sessions - 1), in: directory)
             }
@@ -192,7 +190,7 @@ struct Bench {
                     return LogsMarkUploaded(paths: ["recordings/bench-\(sessions - 1)/\(name)"])
                 }
                 tasks.addTask {
-                    // A request is cut off after half a minute, and what is left may be asked for again.
+                    // A request times out after half a minute; it may be repeated for the remaining files.
                     while true {
                         do {
                             _ = try await client.send(
@@ -217,7 +215,7 @@ struct Bench {
         }
     }
 
-    /// Asks again and again on a socket of its own until it is cancelled.
+    /// Repeats a request on a socket of its own until it is cancelled.
     private func addAsker<Question: Request>(
         of endpoint: String, to tasks: inout ThrowingTaskGroup<(String, [Double])?, any Error>,
         _ request: @escaping @Sendable (Int) -> Question
@@ -238,7 +236,7 @@ struct Bench {
         }
     }
 
-    /// Makes a session that is over, with finished files.
+    /// Makes a finished session with finished files.
     private func finish(_ session: Int, files: Int, in directory: String) throws {
         let path = "\(directory)/recordings/bench-\(session)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -259,7 +257,6 @@ struct Bench {
         }
     }
 
-    /// The n-th finished file of a day: one in each second.
     private static func finishedName(_ number: Int) -> String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let time = two(number / 3_600 % 24) + two(number / 60 % 60) + two(number % 60)
@@ -281,13 +278,12 @@ struct Bench {
         ["send", "--wire", wire.kind.rawValue, "--batch", "\(wire.batch)", "--samples", "\(samples)"]
     }
 
-    /// Asks a program.
     func client(of program: String, at endpoint: String) throws -> RequestClient {
         try RequestClient(
             context: context, thread: thread, endpoint: endpoint, options: Keys.options(to: program))
     }
 
-    /// A line of JSON that a program prints when it listens.
+    /// The line of JSON that a program prints when it listens.
     struct Ready: Decodable {
         let publish: String
         let reply: String
@@ -341,8 +337,8 @@ struct Bench {
         guard mkdir(directory, 0o755) == 0 else { throw Child.Failure(description: "\(directory) can't be made") }
     }
 
-    /// Empties the files and puts them away until all is measured: for minutes, ext4 passes over the place of each file that was
-    /// removed, one after the other, so that the next session would begin its files slowly.
+    /// Truncates the files and sets them aside until the end: for minutes after a removal, ext4 skips the place of each removed
+    /// file, which would slow down the first files of the next session.
     private func putAway() {
         for path in (try? FileManager.default.subpathsOfDirectory(atPath: directory)) ?? [] {
             truncate("\(directory)/\(path)", 0)
@@ -351,10 +347,10 @@ struct Bench {
         rename(directory, free)
     }
 
-    /// Removes what was put away.
+    /// Removes the files that were set aside.
     func removeRemains() {
         for path in remains.prefix(while: { access($0, F_OK) == 0 }) {
-            // What is left behind in a directory for temporary files is not a reason to stop.
+            // Leftovers in a directory for temporary files are not a reason to stop.
             try? FileManager.default.removeItem(atPath: path)
         }
     }

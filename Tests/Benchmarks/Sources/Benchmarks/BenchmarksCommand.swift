@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Measures the programs of Holdfast, each beside what the machine could do at best.
+/// Measures the programs of Holdfast, each compared with the best that the machine could do.
 @main
 struct BenchmarksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Glibc
 
-/// The calls of a program that write and sync files, counted by a library that is loaded before it (`CallCounter.c`).
+/// A program's calls that write and sync files, counted by a preloaded library (`CallCounter.c`).
 struct CallCounts {
     let syncs: UInt64
     let writes: UInt64
     let bytes: UInt64
-    /// Nanoseconds in the syncs.
+    /// Nanoseconds spent in syncs.
     let syncTime: UInt64
 
     private static let size = 4 * MemoryLayout<UInt64>.size

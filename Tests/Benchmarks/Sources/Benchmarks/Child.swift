@@ -1,8 +1,8 @@
 import Glibc
 
-/// A process of a measurement: its lines, and what it cost when it has ended.
+/// A process of a measurement: its output lines, and its cost once it has ended.
 final class Child {
-    /// What a process used, from the kernel's account of it.
+    /// A process's resource usage, as accounted by the kernel.
     struct Usage {
         var cpuSeconds: Double
         var peakMegabytes: Double
@@ -18,8 +18,8 @@ final class Child {
     private var pending: [UInt8] = []
 
     /// - Parameters:
-    ///   - environment: what the process has besides this one's environment.
-    ///   - log: a file for its standard error; this process's own if there is none.
+    ///   - environment: variables in addition to this process's environment.
+    ///   - log: a file for the standard error; nil for this process's own.
     init(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], log: String? = nil
     ) throws {
@@ -51,7 +51,6 @@ final class Child {
         output = fromChild[0]
     }
 
-    /// The next line that the process prints.
     func line() throws -> String {
         while true {
             if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
@@ -65,7 +64,6 @@ final class Child {
         }
     }
 
-    /// All that the process prints until it ends.
     func rest() -> String {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -75,7 +73,7 @@ final class Child {
         }
     }
 
-    /// Types a line.
+    /// Writes a line to the process's standard input.
     func type(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         _ = write(input, bytes, bytes.count)
@@ -97,7 +95,7 @@ final class Child {
     }
 
     /// Ends the process, if it has not ended, and waits for it.
-    /// - Returns: all that it used.
+    /// - Returns: its total usage.
     @discardableResult
     func end(signal: Int32 = SIGTERM) -> Usage { wait(signal: signal).usage }
 

@@ -1,15 +1,15 @@
 import TestSupport
 
-/// How many batches were durable how soon, as a recorder's metrics count them since its start: what lies between two of these
-/// are the measured seconds alone.
+/// The number of batches that became durable within each latency since the recorder's start, from its metrics. The difference of
+/// two counts covers only the measured seconds.
 struct CommitCounts {
     private static let metric = "holdfast_recorder_commit_latency_seconds_bucket{le=\""
 
-    /// Upper bounds in seconds, and how many were at most that, in order.
+    /// Upper bounds in seconds, in order, each with the number of batches within it.
     private var buckets: [(bound: Double, count: Int)] = []
 
     /// Reads the metrics of a recorder on this machine.
-    /// - Parameter url: as `service.describe` names it.
+    /// - Parameter url: the URL from `service.describe`.
     init(at url: String) async throws {
         guard let port = url.split(separator: ":").last.flatMap({ UInt16($0.prefix(while: \.isNumber)) }) else {
             throw Child.Failure(description: "\(url) has no port")
@@ -23,7 +23,8 @@ struct CommitCounts {
         guard !buckets.isEmpty else { throw Child.Failure(description: "\(url) has no latencies") }
     }
 
-    /// How soon a share of those were durable that came after an earlier count: seconds, read off between two bounds.
+    /// The latency in seconds within which a share of the batches since an earlier count became durable, interpolated between two
+    /// bounds.
     func quantile(_ share: Double, since earlier: CommitCounts) -> Double {
         let counts = zip(buckets, earlier.buckets).map { (bound: $0.bound, count: Double($0.count - $1.count)) }
         let wanted = (counts.last?.count ?? 0) * share

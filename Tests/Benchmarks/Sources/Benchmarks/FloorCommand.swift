@@ -3,15 +3,15 @@ import Glibc
 import Plain
 import ZeroMQ
 
-/// The floor: a plain loop that receives, formats and writes: see `Floor.cpp`.
+/// The floor: a plain loop that receives, formats and writes, see `Floor.cpp`.
 struct FloorCommand: ParsableCommand {
-    /// What the floor writes of a sample.
+    /// The record that the floor writes for a sample.
     enum Record: String, ExpressibleByArgument, CaseIterable, Codable, Sendable {
-        /// The payload as it came.
+        /// The payload as received.
         case pass
         /// The stream's fields.
         case fields
-        /// What the recorder writes: timestamp, step path and sensor type too.
+        /// The recorder's record: timestamp, step path and sensor type too.
         case full
     }
 

@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// What the floor does beside which throughput is measured.
 struct FloorOptions: ParsableArguments {
     @Option(help: "What the floor writes of a sample: pass (as it came), fields, full (as the recorder does).")
     var floor = FloorCommand.Record.fields

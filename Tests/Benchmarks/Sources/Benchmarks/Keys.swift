@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import ZeroMQ
 
-/// The keys in the directory that `HOLDFAST_KEYS` names, as the programs take it: with it everything is measured encrypted.
+/// The keys in the directory that `HOLDFAST_KEYS` names, as for the programs; if it is set, everything is measured encrypted.
 enum Keys {
     /// Both halves of a program's key; nil if there are no keys.
     static func pair(of program: String) throws -> CurveKeyPair? {
@@ -15,7 +15,7 @@ enum Keys {
         return try CurveKeyPair(secretKey: secret)
     }
 
-    /// How a program is asked: with its own key, which may do everything there.
+    /// The options of a client of a program, with the program's own key, which may do everything there.
     static func options(to program: String) throws -> SocketOptions {
         var options = SocketOptions()
         if let pair = try pair(of: program) { options.security = .client(pair, server: pair.publicKey) }

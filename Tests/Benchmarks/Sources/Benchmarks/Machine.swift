@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the whole machine does: a measurement says how quiet it was.
+/// The load of the whole machine, which shows how idle it was during a measurement.
 enum Machine {
     /// CPU seconds that all processes have used since the machine started.
     static func busySeconds() throws -> Double {

@@ -1,9 +1,8 @@
-/// What one run of a receiver took.
 struct Measurement {
     var samples: Int
     var seconds: Double
     var usage: Child.Usage
-    /// CPU of all processes but sender and receiver, in cores: how quiet the machine was.
+    /// CPU of all processes except sender and receiver, in cores: the background load.
     var otherCores = 0.0
 
     var samplesPerSecond: Double { Double(samples) / seconds }
@@ -11,7 +10,7 @@ struct Measurement {
     var cost: String { Text.decimal(usage.cpuSeconds / Double(samples) * 1e6) }
     var memory: String { Text.decimal(usage.peakMegabytes, places: 0) }
 
-    /// The medians of rate, cost and memory, each for itself.
+    /// The medians of rate, cost and memory, independently of each other.
     static func median(of runs: [Measurement]) -> Measurement {
         func middle(_ value: (Measurement) -> Double) -> Double { runs.map(value).sorted()[runs.count / 2] }
         return Measurement(

@@ -1,4 +1,3 @@
-/// What publishing costs the publisher.
 struct PublisherRow: Encodable {
     /// The directory of the programs: `now`, or `baseline`.
     var programs: String
@@ -6,12 +5,12 @@ struct PublisherRow: Encodable {
     var wire: Wire.Kind
     var batch: Int
     var rate: Int
-    /// CPU seconds a second: the publisher's, the subscriber's and those of all other processes.
+    /// CPU seconds per second: the publisher's, the subscriber's and those of all other processes.
     var publisherCores: Double
     var readerCores: Double
     var otherCores: Double
     var publisherMegabytes: Double
-    /// Messages that the subscriber received, and as many as there should be.
+    /// Messages that the subscriber received, and the expected number.
     var messagesPerSecond: Double
     var messagesDuePerSecond: Double
 

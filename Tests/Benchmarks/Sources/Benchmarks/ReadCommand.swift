@@ -1,7 +1,6 @@
 import ArgumentParser
 import Plain
 
-/// Subscribes to a publisher's samples and drops them: see `Reader.cpp`.
 struct ReadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "read", shouldDisplay: false)
 

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Messages
 
-/// The rows that were measured, as JSON beside the tables: written again after each row, so that a run that is
-/// interrupted leaves what it has.
+/// The measured rows, as JSON beside the tables: rewritten after each row, so that an interrupted run leaves its results.
 final class Results {
     private struct Document: Encodable {
         var streams: [StreamsRow] = []
@@ -13,7 +12,7 @@ final class Results {
     private let path: String?
     private var document = Document()
 
-    /// - Parameter path: the file; nil if none is wanted.
+    /// - Parameter path: the file; nil for none.
     init(at path: String?) { self.path = path }
 
     func add(_ row: StreamsRow) throws {

@@ -1,6 +1,5 @@
-/// The tables of many streams.
 extension RunCommand {
-    /// A table of sessions with many streams; a row that fails is named, and the next one measured.
+    /// Prints a table of sessions with many streams; a row that fails is reported, and the next one measured.
     func streams(_ benches: [Bench], _ results: Results) async throws {
         Standard.print(StreamsRow.header)
         for plan in streams.plans {
@@ -22,7 +21,7 @@ extension RunCommand {
         }
     }
 
-    /// What sensor-publisher uses for streams of sines in packed batches of 10, with one subscriber.
+    /// The cost of sensor-publisher for streams of sines in packed batches of 10, with one subscriber.
     func publisher(_ benches: [Bench], _ results: Results) async throws {
         Standard.print(PublisherRow.header)
         let batch = streams.batch?.elements ?? [10]

@@ -1,7 +1,5 @@
-/// The table of one stream at full speed.
 extension RunCommand {
-    /// Floor and recorder take turns, and change places from round to round, so that a machine whose speed drifts is
-    /// unfair to neither.
+    /// Floor and recorder alternate, and swap their order in each round, so that a machine whose speed drifts favours neither.
     func throughput(_ benches: [Bench], _ results: Results) async throws {
         Standard.print(
             "floor: writes \(floor.floor.rawValue), \(floor.floorHash ? "SHA-256" : "no hash"), "

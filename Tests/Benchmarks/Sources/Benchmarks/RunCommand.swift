@@ -6,7 +6,7 @@ import ZeroMQ
 
 /// Runs the measurements and prints them as tables.
 ///
-/// Floor and program take turns, so that a machine whose speed drifts is unfair to neither; medians are printed.
+/// Floor and program alternate, so that a machine whose speed drifts favours neither; medians are printed.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Throughput, latency and idle cost of the recorder and the publisher.")

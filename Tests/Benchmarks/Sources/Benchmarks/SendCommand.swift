@@ -6,11 +6,11 @@ import Messages
 import Plain
 import ZeroMQ
 
-/// Publishes a given number of samples as fast as they are taken: a sender in plain C calls, which waits where a
-/// subscriber is full (ZMQ_XPUB_NODROP), so that the receiver is what is measured.
+/// Publishes a given number of samples as fast as possible: a sender in plain C calls, which waits when a subscriber is full
+/// (ZMQ_XPUB_NODROP), so that the receiver is measured.
 ///
-/// Prints its endpoints; describes its stream until a line comes on standard input; sends; prints `sent`; answers
-/// `streams.list` to the end, which is the end of its input.
+/// The sender prints its endpoints; describes its stream until a line arrives on standard input; sends; prints `sent`; and
+/// answers `streams.list` until its input ends.
 struct SendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "send", shouldDisplay: false)
 
@@ -84,7 +84,7 @@ struct SendCommand: ParsableCommand {
             reply = try WireCoding.encode(
                 ReplyEnvelope(id: header.id, result: StreamsList.Reply(streams: [description])))
         } else {
-            // Nothing is kept here, so a receiver that lost something reports a gap.
+            // The sender keeps nothing, so a receiver that lost samples reports a gap.
             reply = try WireCoding.encode(
                 ReplyEnvelope<Empty>(id: header.id, error: RequestError(.unknownStream, "nothing is kept here")))
         }
@@ -93,8 +93,7 @@ struct SendCommand: ParsableCommand {
 
     /// Batches without their sequence, in memory that lasts until the process ends.
     ///
-    /// Bodies differ in their sequence alone; the rows are a few prepared ones in turn, because preparing them is not
-    /// what is measured.
+    /// Bodies differ only in their sequence; the rows repeat a few prepared ones, because their preparation is not measured.
     private func batches() throws -> [plain_batch] {
         let encoder = SampleBatchEncoder(
             source: "benchmarks", device: Wire.device, stream: Wire.stream, epoch: Wire.epoch, fields: Wire.fields,

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Lines on standard output, without a buffer.
+/// Lines on standard output, unbuffered.
 enum Standard {
     static func print(_ line: String) {
         let bytes = Array((line + "\n").utf8)

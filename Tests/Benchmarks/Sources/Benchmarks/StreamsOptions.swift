@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// Which rows `--only streams` measures.
 struct StreamsOptions: ParsableArguments {
     @Option(help: "How many streams, separated by commas: 1,10,100.")
     var streams: CommaList<Int>?

@@ -1,6 +1,6 @@
 import Messages
 
-/// What one session of many streams took.
+/// The results of one session of many streams.
 struct StreamsRow: Encodable {
     /// The directory of the programs: `now`, or `baseline`.
     var programs: String
@@ -10,37 +10,36 @@ struct StreamsRow: Encodable {
     var rate: Int
     var load: StreamsPlan.Load
     var seconds = 0.0
-    /// Samples that were published while CPU was measured.
+    /// Samples published while CPU was measured.
     var offeredPerSecond = 0.0
     /// Samples in the session's files, over the whole session.
     var storedPerSecond = 0.0
-    /// Samples that had to be replayed.
     var recovered = 0
-    /// Samples that the report calls lost, and those that were published within the session and that it does not name.
+    /// Samples reported as lost, and samples published within the session that the report does not account for.
     var lost = 0
     var unaccounted = 0
-    /// CPU seconds a second.
+    /// CPU seconds per second.
     var recorderCores = 0.0
     var loadCores = 0.0
     /// All other processes of the machine.
     var otherCores = 0.0
     var recorderMegabytes = 0.0
     var loadMegabytes = 0.0
-    /// From publication to commit while CPU was measured, in seconds.
+    /// The latency from publication to commit while CPU was measured, in seconds.
     var durableMedian = 0.0
     var durable99Percent = 0.0
-    /// The same over the whole session, its start included.
+    /// The same over the whole session, including its start.
     var commitLatency: SessionReport.Latency?
-    /// Calls a second, if they were counted.
+    /// Calls per second, if they were counted.
     var syncsPerSecond: Double?
     var writesPerSecond: Double?
     var megabytesWrittenPerSecond: Double?
     var meanSyncSeconds: Double?
-    /// How late the generator's latest batch was.
+    /// The largest delay of the generator's batches.
     var generatorLatenessSeconds: Double?
-    /// From the request for the session's end to its answer.
+    /// The time from the request for the session's end to its answer.
     var stopSeconds = 0.0
-    /// What `recorder verify` finds: whole, loss, damaged.
+    /// The verdict of `recorder verify`: whole, loss, damaged.
     var verdict = "–"
     var failures: [String] = []
     var loadAverage = 0.0

@@ -1,4 +1,4 @@
-/// What recording one stream at full speed takes, beside the floor.
+/// The cost of recording one stream at full speed, compared with the floor.
 struct ThroughputRow: Encodable {
     /// The directory of the programs: `now`, or `baseline`.
     var programs: String
@@ -7,7 +7,7 @@ struct ThroughputRow: Encodable {
     var format: String
     var floorRecord: FloorCommand.Record
     var isFloorHashed: Bool
-    /// Medians of the rounds.
+    /// Medians over the rounds.
     var samplesPerSecond: Double
     var cpuSecondsPerMillion: Double
     var megabytes: Double
@@ -16,12 +16,12 @@ struct ThroughputRow: Encodable {
     var floorMegabytes: Double
     /// The median over the rounds of recorder ÷ floor.
     var ratio: Double
-    /// The rounds themselves: recorder ÷ floor.
+    /// The values of recorder ÷ floor in each round.
     var ratios: [Double]
-    /// CPU of all other processes while they ran, in cores: the median.
+    /// CPU of all other processes during the runs, in cores: the median.
     var otherCores: Double
 
-    /// Makes a row of alternated runs: the n-th of one ran beside the n-th of the other.
+    /// Makes a row from alternating runs: the n-th run of one was beside the n-th of the other.
     init(
         programs: String, wire: Wire, format: String, options: FloorOptions, measured: [Measurement],
         floors: [Measurement]

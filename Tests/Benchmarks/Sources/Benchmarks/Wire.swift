@@ -1,7 +1,7 @@
 import ArgumentParser
 import Messages
 
-/// How samples travel in a measurement, and how many together.
+/// The encoding of samples in a measurement, and the batch size.
 struct Wire: Sendable {
     enum Kind: String, ExpressibleByArgument, Codable, Sendable {
         case packed, json
@@ -19,7 +19,7 @@ struct Wire: Sendable {
     let kind: Kind
     let batch: Int
 
-    /// Rows with the digits that sensors and arithmetic give: all 17.
+    /// Rows with all 17 digits, as sensors and arithmetic produce them.
     static func rows(_ count: Int, from sequence: Int) -> [Double] {
         var generator = SystemRandomNumberGenerator()
         var rows: [Double] = []
