@@ -2,14 +2,16 @@ import CNATS
 
 extension NATSConnection {
     private static let identifierHeader = "Nats-Msg-Id"
-    /// JetStream's error for a stream that is full, or whose store failed.
+    /// JetStream's error code for a full stream or a failed store.
     private static let storeFailed: UInt32 = 10_077
+    /// JetStream's error code for a message above the stream's size limit.
+    private static let messageTooLarge: UInt32 = 10_054
 
-    /// Publishes a message. What became of it is said to the handler that the connection was made with.
+    /// Publishes a message. The connection's `acknowledged` handler receives the result.
     /// - Parameters:
-    ///   - identifier: of the message: JetStream stores only the first of several with the same one.
-    ///   - limit: milliseconds until nothing is known of it.
-    /// - Throws: if it was not sent; the handler is not called then.
+    ///   - identifier: identifies the message: JetStream stores only the first of several with the same identifier.
+    ///   - limit: milliseconds after which the result counts as unknown.
+    /// - Throws: if the message was not sent. The handler is then not called.
     package func publish(
         _ data: [UInt8], to subject: String, identifier: String, headers: [(name: String, value: String)],
         limit: Int64 = NATSConnection.requestLimit
@@ -19,7 +21,7 @@ extension NATSConnection {
             natsMsg_Create(&made, subject, nil, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
         }
         try check(status, during: "publish to \(subject)")
-        // libnats takes the message, and sets this to nil, unless it fails.
+        // libnats takes ownership of the message and sets this to nil, unless it fails.
         defer { natsMsg_Destroy(made) }
         for (name, value) in headers {
             try check(natsMsgHeader_Set(made, name, value), during: "publish to \(subject)")
@@ -34,7 +36,7 @@ extension NATSConnection {
         try check(sent, during: "publish to \(subject)")
     }
 
-    /// What libnats says of a message.
+    /// The result that libnats reports for a message.
     static func result(
         of message: OpaquePointer, _ acknowledgement: UnsafeMutablePointer<jsPubAck>?,
         _ failure: UnsafeMutablePointer<jsPubAckErr>?
@@ -59,8 +61,10 @@ extension NATSConnection {
         _ status: natsStatus?, _ number: UInt32?, _ text: String
     ) -> PublishResult.Outcome {
         if number == storeFailed { return .full(text) }
+        if number == messageTooLarge { return .tooLarge(text) }
         if status == NATS_NO_RESPONDERS { return .notStored(text) }
-        // A refusal may be that of a server which no longer leads, or "in process" of what is stored a moment later.
+        // The refusal may come from a server that no longer leads, or mean "in process" for a message that is stored a moment
+        // later.
         return .unknown(text)
     }
 }

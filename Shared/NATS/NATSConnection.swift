@@ -2,29 +2,29 @@ import CNATS
 import Glibc
 import Synchronization
 
-/// A connection to a cluster of NATS servers, and its JetStream.
+/// A connection to a cluster of NATS servers and its JetStream.
 ///
-/// It begins to connect when it is made, and connects again whenever it is lost. Calls wait for a server's answer: make them on a thread
-/// that may be blocked.
+/// Connecting begins at creation and is repeated whenever the connection is lost. Calls block until a server replies: make them
+/// on a thread that may block.
 ///
-/// libnats gives some connections up for good: if a server refuses it twice for the same reason, or if the first attempt fails after
-/// a server took it, which its own mistake may cause too (3.4.1 sends no signature that begins with a zero byte: one of 256). Call
-/// `connectAgain` then.
+/// libnats gives up some connections for good: if a server refuses it twice for the same reason, or if the first attempt fails
+/// after a server accepted it. A bug in libnats can cause the latter (3.4.1 does not send a signature that begins with a zero
+/// byte, one of 256). Call `connectAgain` then.
 package final class NATSConnection: Sendable {
-    /// How often a server is asked whether it is still there, in milliseconds: two requests without an answer end the connection.
+    /// The interval between pings, in milliseconds. Two pings without a reply end the connection.
     private static let pingInterval: Int64 = 1_000
-    /// The pause between attempts to connect, in milliseconds, and what is added to it at random.
+    /// The pause between attempts to connect, in milliseconds, and the maximum random addition to it.
     private static let reconnectWait: Int64 = 250
-    /// How long an attempt to connect may take, in milliseconds.
+    /// The timeout for an attempt to connect, in milliseconds.
     private static let connectLimit: Int64 = 2_000
-    /// How long a request to JetStream may take, in milliseconds.
+    /// The timeout for a request to JetStream, in milliseconds.
     package static let requestLimit: Int64 = 5_000
-    /// Messages without an acknowledgement: what publishes has a bound of its own, below it.
+    /// The maximum number of unacknowledged messages. Publishers have their own lower limit.
     package static let maximumUnacknowledged: Int64 = 65_536
 
-    /// What libnats calls. It outlives the connection.
+    /// The callbacks for libnats. They outlive the connection.
     private final class Handlers: Sendable {
-        /// Whether there was ever a connection.
+        /// Whether a connection was ever established.
         let wasConnected = Atomic(false)
         let connected: @Sendable (Bool) -> Void
         let gaveUp: @Sendable () -> Void
@@ -45,14 +45,14 @@ package final class NATSConnection: Sendable {
         }
     }
 
-    /// What libnats has for a connection.
+    /// The pointers to a connection in libnats.
     ///
-    /// `@unchecked Sendable`: the pointers never change, and libnats' connections, contexts and subscriptions may be used by any number
-    /// of threads (nats.h, "Thread safety" of the library's README).
+    /// `@unchecked Sendable`: the pointers never change, and any number of threads may use libnats' connections, contexts and
+    /// subscriptions (nats.h, "Thread safety" of the library's README).
     private final class Native: @unchecked Sendable {
         let connection: OpaquePointer
         let jetStream: OpaquePointer
-        /// Whether the first attempt succeeded: libnats reports only connections that are made later.
+        /// Whether the first attempt succeeded: libnats reports only later connections.
         let wasConnectedAtOnce: Bool
 
         init(_ settings: NATSSettings, _ handlers: Unmanaged<Handlers>) throws(NATSError) {
@@ -81,34 +81,37 @@ package final class NATSConnection: Sendable {
         }
     }
 
-    /// What became of a message that was published with `publish`.
+    /// The result of a message passed to `publish`.
     package struct PublishResult: Sendable {
         package enum Outcome: Hashable, Sendable {
-            /// It is stored, at this place of the stream; now, or when it was published before.
+            /// The message is stored at this number of the stream, now or by an earlier publication.
             case stored(sequence: UInt64, isRepeat: Bool)
-            /// It is not known whether it is stored: publish it again with the same identifier.
+            /// The message may be stored: publish it again with the same identifier.
             case unknown(String)
-            /// It is not stored: publish it again.
+            /// The message is not stored: publish it again.
             case notStored(String)
-            /// The stream is full, and does not drop what is old.
+            /// The stream is full and does not drop old messages.
             case full(String)
+            /// The message exceeds the stream's size limit and is not stored. If it exceeds the server's limit, `publish` throws.
+            case tooLarge(String)
         }
 
-        /// The identifier that it was published with.
         package let identifier: String
         package let outcome: Outcome
     }
 
-    /// It is not released: a thread of libnats may still be in one of its closures. There is one connection in a program's life.
+    /// Never released: a thread of libnats may still be in one of its closures. A program has only one connection.
     private let handlers: Unmanaged<Handlers>
     private let native: Mutex<Native>
     private let settings: NATSSettings
 
     /// - Parameters:
-    ///   - connected: called on a thread of libnats, or by this and `connectAgain`, when a connection is made (true) or lost (false).
-    ///   - gaveUp: called on a thread of libnats, or by `connectAgain`, when it will not connect any more.
-    ///   - acknowledged: called on a thread of libnats for each message that `publish` was given, unless it threw or libnats gave up.
-    /// - Throws: for settings that libnats can't use. Servers that are away are no error.
+    ///   - connected: called when a connection is established (true) or lost (false), on a thread of libnats or by this
+    ///     initializer and `connectAgain`.
+    ///   - gaveUp: called when libnats stops reconnecting, on a thread of libnats or by `connectAgain`.
+    ///   - acknowledged: called on a thread of libnats for each message passed to `publish`, unless `publish` threw or libnats
+    ///     gave up.
+    /// - Throws: if libnats cannot use the settings. Unavailable servers are not an error.
     package init(
         _ settings: NATSSettings, connected: @escaping @Sendable (Bool) -> Void = { _ in },
         gaveUp: @escaping @Sendable () -> Void = {},
@@ -127,12 +130,12 @@ package final class NATSConnection: Sendable {
         }
     }
 
-    /// Connects anew if libnats gave up; does nothing otherwise. What is published, and was not acknowledged, is not: publish it again.
+    /// Reconnects if libnats gave up; does nothing otherwise. Unacknowledged messages are lost: publish them again.
     package func connectAgain() {
         guard isGivenUp else { return }
         do throws(NATSError) {
             let native = try Native(settings, handlers)
-            // The old one ends outside of the lock.
+            // Releases the old connection outside of the lock.
             let old = self.native.withLock { current in
                 defer { current = native }
                 return current
@@ -140,32 +143,32 @@ package final class NATSConnection: Sendable {
             withExtendedLifetime(old) {}
             if native.wasConnectedAtOnce { handlers.takeUnretainedValue().noteConnected() }
         } catch {
-            // A file of the settings may be away at the moment.
+            // A file named in the settings may be missing at the moment.
             handlers.takeUnretainedValue().gaveUp()
         }
     }
 
     private var isGivenUp: Bool { withConnection { natsConnection_IsClosed($0) } }
 
-    /// Calls libnats with its connection.
+    /// Calls libnats with the connection.
     func withConnection<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         let native = native.withLock { $0 }
         return withExtendedLifetime(native) { body(native.connection) }
     }
 
-    /// Calls libnats with its context of JetStream.
+    /// Calls libnats with the JetStream context.
     func withJetStream<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         let native = native.withLock { $0 }
         return withExtendedLifetime(native) { body(native.jetStream) }
     }
 
-    /// Whether there is a connection. Like `problem` it waits while the library tries to connect.
+    /// Whether there is a connection. Like `problem`, blocks while the library tries to connect.
     package var isConnected: Bool { withConnection { natsConnection_Status($0) } == NATS_CONN_STATUS_CONNECTED }
 
-    /// Why there is no connection; nil if the library says nothing.
+    /// Why there is no connection; nil if the library gives no reason.
     ///
-    /// Until there was one, and if libnats gave up, this makes an attempt of its own: libnats says why it failed, such as a wrong
-    /// password, and nothing of those that it repeats.
+    /// Before the first connection, and after libnats gave up, this makes a separate attempt: libnats gives the reason of a first
+    /// attempt, such as a wrong password, but not of repeated ones.
     package var problem: String? {
         let wasConnected = handlers.takeUnretainedValue().wasConnected.load(ordering: .relaxed)
         if !wasConnected || isGivenUp, let problem = attempt() { return problem }
@@ -178,8 +181,8 @@ package final class NATSConnection: Sendable {
         }
     }
 
-    /// Connects for a moment.
-    /// - Returns: why that failed; nil if it did not.
+    /// Connects briefly.
+    /// - Returns: why connecting failed; nil if it succeeded.
     private func attempt() -> String? {
         guard let options = try? Self.options(settings) else { return nil }
         defer { natsOptions_Destroy(options) }
@@ -193,7 +196,7 @@ package final class NATSConnection: Sendable {
 
     // MARK: Making it
 
-    /// Has a connection that is made with the options be made again whenever it is lost or no server takes it.
+    /// Sets the options so that libnats reconnects whenever the connection is lost or no server accepts it.
     private static func makeLasting(
         _ options: OpaquePointer, _ handlers: UnsafeMutableRawPointer
     ) throws(NATSError) {
@@ -221,7 +224,7 @@ package final class NATSConnection: Sendable {
                 natsOptions_SetName(options, settings.name), natsOptions_SetPingInterval(options, pingInterval),
                 natsOptions_SetTimeout(options, connectLimit),
                 natsOptions_SetFailRequestsOnDisconnect(options, true),
-                // Without it, libnats writes errors to standard error.
+                // Without a handler, libnats writes errors to standard error.
                 natsOptions_SetErrorHandler(options, { _, _, _, _ in }, nil),
             ] {
                 try check(status, during: "connect")

@@ -2,7 +2,8 @@ import MessageBus
 package import Messages
 package import Recording
 
-/// An event of the bus on its way through NATS: a batch of samples, or a description of a stream, with its frames as they arrived.
+/// A bus event on its way through NATS: a batch of samples or a description of a stream. Its frames are unchanged unless a batch
+/// was cut.
 package struct RelayedEvent: Hashable, Sendable {
     package let name: StreamName
     /// nil for a description.
@@ -21,21 +22,21 @@ package struct RelayedEvent: Hashable, Sendable {
 
     package var isDescription: Bool { place == nil }
 
-    /// Where it is published on the bus.
+    /// The topic on which the event is published on the bus.
     package var topic: String { (isDescription ? TopicArea.stream : TopicArea.samples) + name.description }
 
-    /// About how much memory it takes, in bytes.
+    /// The approximate memory use, in bytes.
     package var byteCount: Int { 200 + body.count + (packed?.count ?? 0) }
 
-    /// When it was published; nil if it does not say so.
+    /// When the event was published; nil if its time is missing.
     package var publishedAt: WallTime? { time.withUnsafeBytes { EventTime.time(in: $0) } }
 
-    /// How long ago it was published, in nanoseconds; nil if it does not say when.
+    /// How long ago the event was published, in nanoseconds; nil if its time is missing.
     func age(at date: WallTime) -> Int64? { publishedAt.map { date.distance(from: $0) } }
 
     // MARK: In the spool
 
-    /// Reads an event of the spool; nil if it is none of a stream.
+    /// Reads an event of the spool; nil if it does not belong to a stream.
     package init?(_ logged: LoggedEvent) {
         let topic = String(decoding: logged.topic, as: UTF8.self)
         let isSamples = topic.hasPrefix(TopicArea.samples)

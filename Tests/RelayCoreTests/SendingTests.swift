@@ -9,7 +9,7 @@ import Testing
 
 @testable import RelayCore
 
-/// What a relay decides that sends, in virtual time, beside servers that answer as a test says.
+/// The decisions of a sending relay, in virtual time, with servers that answer as a test decides.
 @Suite(.timeLimit(.minutes(1)))
 struct SendingTests {
     /// A publisher, a spool and servers, in memory.
@@ -17,36 +17,36 @@ struct SendingTests {
         private static let second: Int64 = 1_000_000_000
 
         let name = StreamName(device: "d", stream: "s")
-        private let encoder = SampleBatchEncoder(
-            source: "p", device: "d", stream: "s", epoch: "e", fields: ["uptime", "x"], isPacked: false)
         var core: Sending
         var time: Int64 = 0
-        /// What is durable: events with the positions of their blocks, in order.
+        /// The durable events with the positions of their blocks, in order.
         var spool: [(event: RelayedEvent, position: Int)] = []
         var end = 0
-        /// What the servers have of samples.
+        /// The batches of samples that the servers have.
         var stored: [BatchPlace] = []
-        /// And of descriptions.
+        /// The descriptions that the servers have.
         var descriptions: [RelayedMessage] = []
         /// Messages without an answer.
         var sent: [Sending.Message] = []
+        /// The largest message that the servers accept, in bytes.
+        var acceptedBytes = Int.max
         var settings = Sending.Settings(
             site: "lab", servers: "nats://n", publishers: "tcp://p", spoolLimit: 1 << 20, holdLimit: 1 << 20,
             interval: 100_000_000, maximumStreams: 10)
-        /// Whether a write to the spool fails.
+        /// Whether writes to the spool fail.
         var isDiskFull = false
-        /// Whether the spool keeps what is acknowledged: it deletes whole segments.
+        /// Whether the spool keeps acknowledged events: it deletes only whole segments.
         var keepsSpool = false
         var recoveries = 0
-        /// Whether the servers have no stream: it was deleted.
+        /// Whether the servers' stream is missing because it was deleted.
         var isStreamMissing = false
-        /// How often it was looked for, and when it was made.
+        /// How often the relay looked for the stream, and how often it made it.
         var preparations = 0
         var made: Int64 = 1
 
         init() { core = Sending(settings, Sending.Spool(log: "l", start: 0, end: 0, synced: 0), at: Self.moment(0)) }
 
-        /// One that is connected, and knows a stream whose next sample has this number.
+        /// A connected world that knows a stream whose next sample has this number.
         static func describing(next: Int) throws -> World {
             let world = World()
             world.connect()
@@ -55,7 +55,7 @@ struct SendingTests {
             return world
         }
 
-        /// One whose first samples are with the servers, and whose disk is full when the next ten come.
+        /// A world whose first samples are on the servers, and whose disk is full when the next ten arrive.
         static func fillingDisk() throws -> World {
             let world = try describing(next: 0)
             try world.publish(0..<10)
@@ -72,7 +72,7 @@ struct SendingTests {
 
         var now: Moment { Self.moment(time) }
 
-        /// Starts another program on the same spool, without what was not durable.
+        /// Starts another program on the same spool, without the events that were not durable.
         func restart() {
             var left = Sending.Spool(log: "l", start: spool.first?.position ?? end, end: end, synced: end)
             for (event, _) in spool { if let place = event.place { left.note(place, of: event.name) } }
@@ -81,7 +81,7 @@ struct SendingTests {
             perform()
         }
 
-        /// Carries out what the core wants.
+        /// Carries out the core's effects.
         func perform() {
             var effects = core.takeEffects()
             while !effects.isEmpty {
@@ -118,7 +118,8 @@ struct SendingTests {
                 core.answered(name, .failure(SentenceError("stream not found")), at: now)
             case .ask(let name, let isDescriptionWanted):
                 let described = isDescriptionWanted ? descriptions.last?.events[0].publishedAt : nil
-                core.answered(name, .success(Sending.Stored(last: stored.last, describedAt: described)), at: now)
+                let last = name == self.name ? stored.last : nil
+                core.answered(name, .success(Sending.Stored(last: last, describedAt: described)), at: now)
             case .publish(let messages): sent += messages
             case .recover: recoveries += 1
             case .subscribe, .notice: break
@@ -140,30 +141,45 @@ struct SendingTests {
             time = end
         }
 
-        func describe(next: Int, epoch: String = "e", state: StreamDescription.State = .running) throws {
+        func describe(
+            next: Int, epoch: String = "e", state: StreamDescription.State = .running, of stream: String = "s"
+        ) throws {
             let description = StreamDescription(
-                source: "p", sequence: 0, device: "d", stream: "s", epoch: epoch, state: state,
+                source: "p", sequence: 0, device: "d", stream: stream, epoch: epoch, state: state,
                 fields: ["uptime", "x"],
                 packed: false, nextSequence: next, replay: "tcp://r", clock: ClockReading(uptime: 0, date: now.date))
             try take(description.topic, try WireCoding.encode(description))
         }
 
-        func publish(_ range: Range<Int>) throws {
-            let rows = range.flatMap { [Double($0), Double($0)] }
+        /// Publishes samples, each with its number in every column.
+        func publish(
+            _ range: Range<Int>, of stream: String = "s", columns: Int = 2, isPacked: Bool = false
+        ) throws {
+            let encoder = SampleBatchEncoder(
+                source: "p", device: "d", stream: stream, epoch: "e",
+                fields: ["uptime"] + (1..<columns).map { "x\($0)" }, isPacked: isPacked)
+            let rows = range.flatMap { [Double](repeating: Double($0), count: columns) }
             var body = ByteBuffer(capacity: 1_024)
+            var matrix = ByteBuffer(capacity: 1_024)
             rows.withUnsafeBufferPointer {
                 encoder.encode(
                     sequence: range.lowerBound, count: range.count, clock: ClockReading(uptime: 0, date: now.date),
                     rows: $0, into: &body)
+                if isPacked { encoder.encodePacked($0, into: &matrix) }
             }
-            try take(TopicArea.samples + name.description, body.withUnsafeBytes { Array($0) })
+            let packed = matrix.withUnsafeBytes { Array($0) }
+            try take(
+                "\(TopicArea.samples)d/\(stream)", body.withUnsafeBytes { Array($0) }, packed: isPacked ? packed : nil)
         }
 
-        private func take(_ topic: String, _ body: [UInt8]) throws {
+        private func take(_ topic: String, _ body: [UInt8], packed: [UInt8]? = nil) throws {
             try Array(topic.utf8).withUnsafeBytes { topic in
                 try body.withUnsafeBytes { body in
                     try EventTime.text(of: now.date).withUnsafeBytes { time in
-                        _ = try core.take(EventFrames(topic: topic, body: body, time: time), at: now)
+                        try packed.withOptionalBytes { packed in
+                            _ = try core.take(
+                                EventFrames(topic: topic, body: body, time: time, packed: packed), at: now)
+                        }
                     }
                 }
             }
@@ -174,18 +190,20 @@ struct SendingTests {
         func answer(_ outcome: Sending.Outcome, isStored: Bool) {
             let messages = sent
             sent = []
-            for message in messages where isStored {
+            func isAccepted(_ message: Sending.Message) -> Bool { message.content.data.count <= acceptedBytes }
+            for message in messages where isStored && isAccepted(message) {
                 if let place = message.content.place {
-                    if stored.last != place { stored.append(place) }
+                    if message.content.name == name, stored.last != place { stored.append(place) }
                 } else {
                     descriptions.append(message.content)
                 }
             }
-            core.acknowledged(messages.map { ($0.identifier, outcome) }, at: now)
+            let refused = Sending.Outcome.tooLarge("Maximum Payload")
+            core.acknowledged(messages.map { ($0.identifier, isAccepted($0) ? outcome : refused) }, at: now)
             perform()
         }
 
-        /// Stores what is sent, until nothing more is.
+        /// Stores messages until no more are sent.
         func drain() {
             for _ in 0..<100 {
                 answer(.stored(isRepeat: false), isStored: true)
@@ -194,7 +212,7 @@ struct SendingTests {
             }
         }
 
-        /// The samples that the servers have, as those see them who drop what they have.
+        /// The samples on the servers, as a reader sees them that drops duplicates.
         var samples: [Int] {
             var next = 0
             return stored.flatMap { place -> [Int] in
@@ -212,7 +230,7 @@ struct SendingTests {
         try world.publish(0..<10)
         #expect(world.sent.isEmpty)
         world.pass(0.15)
-        // The description goes before.
+        // The description is sent first.
         #expect(world.sent.map(\.content.isDescription) == [true])
         world.answer(.stored(isRepeat: false), isStored: true)
         #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10"])
@@ -231,7 +249,7 @@ struct SendingTests {
         #expect(world.sent[0].content.events.count == 10)
     }
 
-    /// One message of a stream is under way at a time, and the same one again until it is known to be stored.
+    /// A stream has one message in flight at a time, and the same one is repeated until it is known to be stored.
     @Test func whatIsUnknownIsSentAgainAsItWas() throws {
         let world = try World.describing(next: 0)
         try world.publish(0..<10)
@@ -260,7 +278,7 @@ struct SendingTests {
             #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10\(copy)"])
             world.answer(.unknown("timeout"), isStored: false)
             world.pass(5)
-            // The same one again, until something is known of it.
+            // The same message again, until its outcome is known.
             #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10\(copy)"])
             world.answer(.stored(isRepeat: true), isStored: false)
         }
@@ -293,12 +311,12 @@ struct SendingTests {
         #expect(world.core.samplesLost == 0)
     }
 
-    /// After the time in which servers know repeats, a message would be stored twice: they are asked what they have.
+    /// After the servers' deduplication window a message would be stored twice, so the relay first asks what they have.
     @Test func whatServersHaveIsNotSentAgain() throws {
         let world = try World.describing(next: 0)
         try world.publish(0..<10)
         world.pass(0.15)
-        // It is stored, and the relay ends before it knows.
+        // The message is stored, and the relay ends before it knows.
         world.stored.append(BatchPlace(epoch: "e", from: 0, count: 10))
         world.restart()
         world.connect()
@@ -312,7 +330,7 @@ struct SendingTests {
         #expect(world.samples == Array(0..<20))
     }
 
-    /// A description that comes again is news: an old failure would end in a session that runs.
+    /// A repeated description would count as news: an old failure would appear in a running session.
     @Test func descriptionsThatServersHaveAreNotSentAgain() throws {
         let world = World()
         world.keepsSpool = true
@@ -331,7 +349,7 @@ struct SendingTests {
         #expect(world.descriptions.count == 3)
         #expect(world.samples == Array(0..<10))
         #expect(world.core.spoolBytes == 0)
-        // One that they do not have is.
+        // A description that the servers lack is sent again.
         world.core.noteConnected(false, "gone", at: world.now)
         try world.describe(next: 10, state: .stopped)
         world.pass(0.15)
@@ -358,7 +376,7 @@ struct SendingTests {
         #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10"])
     }
 
-    /// Servers say the same while they have no leader: they are looked at, and not each time.
+    /// Servers answer the same while they have no leader: the relay checks the stream, but not every time.
     @Test func aStreamThatWasDeletedIsMadeAgain() throws {
         let world = try World.describing(next: 0)
         try world.publish(0..<10)
@@ -457,7 +475,7 @@ struct SendingTests {
         try world.describe(next: 0, epoch: "later")
         world.pass(1)
         world.answer(.stored(isRepeat: false), isStored: true)
-        // What had arrived is sent, and the rest is lost with its publisher.
+        // Samples that had arrived are sent; the rest is lost with its publisher.
         #expect(world.core.samplesTaken == 30)
         #expect(world.core.samplesLost == 20)
     }
@@ -485,5 +503,90 @@ struct SendingTests {
         try world.publish(20..<30)
         try world.describe(next: 0, epoch: "later")
         #expect(world.core.samplesLost == 20)
+    }
+
+    // MARK: Large messages
+
+    /// A world that knows both streams and keeps little in memory.
+    private static func worldWithStreams(_ first: String, _ second: String) throws -> World {
+        let world = World()
+        world.settings.windowBytes = 20_000
+        world.restart()
+        world.connect()
+        for stream in [first, second] { try world.describe(next: 0, of: stream) }
+        world.drain()
+        return world
+    }
+
+    /// The values of a batch, after a check that the batch is well-formed.
+    private static func values(of event: RelayedEvent) throws -> [Double] {
+        let batch = try WireCoding.decode(SampleBatch.self, from: event.body)
+        #expect(event.place == BatchPlace(epoch: batch.epoch, from: batch.sequence, count: batch.count))
+        #expect(batch.source == "p" && batch.topic == event.topic && batch.fields == ["uptime", "x1"])
+        if let values = batch.values { return values.flatMap { $0 } }
+        let packed = try #require(event.packed)
+        return packed.withUnsafeBytes { bytes in
+            stride(from: 0, to: bytes.count, by: 8).map { bytes.loadUnaligned(fromByteOffset: $0, as: Double.self) }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aBatchThatIsLargerThanAMessageIsCut(isPacked: Bool) throws {
+        let world = try World.describing(next: 0)
+        let count = 40_000
+        try world.publish(0..<count, isPacked: isPacked)
+        world.pass(0.15)
+        var values: [Double] = []
+        while let message = world.sent.first {
+            #expect(message.content.data.count <= 256 << 10)
+            for event in message.content.events { values += try Self.values(of: event) }
+            world.answer(.stored(isRepeat: false), isStored: true)
+        }
+        #expect(values == (0..<count).flatMap { [Double($0), Double($0)] })
+        #expect(world.samples == Array(0..<count))
+        #expect(world.core.samplesAcknowledged == count)
+        #expect(world.core.spoolBytes == 0)
+    }
+
+    @Test func whatServersRefuseAsTooLargeFollowsInSmallerMessages() throws {
+        let world = try World.describing(next: 0)
+        world.acceptedBytes = 20_000
+        for first in stride(from: 0, to: 1_000, by: 10) { try world.publish(first..<first + 10) }
+        try world.publish(1_000..<6_000)
+        world.pass(0.15)
+        world.drain()
+        #expect(world.samples == Array(0..<6_000))
+        #expect(world.core.samplesLost == 0)
+        #expect(world.core.spoolBytes == 0)
+    }
+
+    /// Otherwise it would block everything that follows in the spool.
+    @Test func aSampleThatIsTooLargeIsLostAndHoldsNothingUp() throws {
+        let world = try Self.worldWithStreams("s", "large")
+        world.acceptedBytes = 2_000
+        for number in 0..<100 {
+            try world.publish(number..<number + 1, of: "large", columns: 1_000)
+            try world.publish(number * 10..<number * 10 + 10)
+            world.pass(0.15)
+            world.drain()
+            #expect(world.core.spoolBytes == 0 && world.core.waitingBytes == 0)
+        }
+        #expect(world.core.samplesLost == 100)
+        #expect(world.samples == Array(0..<1_000))
+    }
+
+    @Test func whatIsAcknowledgedLeavesMemoryAlsoIfSomethingBeforeItIsNot() throws {
+        let world = try Self.worldWithStreams("s", "stuck")
+        try world.publish(0..<1, of: "stuck")
+        world.pass(0.15)
+        // Its acknowledgement never arrives.
+        world.sent = []
+        for first in stride(from: 0, to: 2_000, by: 10) {
+            try world.publish(first..<first + 10)
+            world.pass(0.15)
+            world.drain()
+        }
+        #expect(world.samples == Array(0..<2_000))
+        #expect(Array(world.core.waiting).reduce(0) { $0 + $1.event.byteCount } < 20_000)
     }
 }

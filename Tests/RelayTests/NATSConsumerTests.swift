@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a consumer reads from real servers.
+/// A consumer's reads from real servers.
 @Suite(.timeLimit(.minutes(4)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct NATSConsumerTests {
     private static let limit = Duration.seconds(100)
@@ -34,7 +34,7 @@ struct NATSConsumerTests {
         }
     }
 
-    /// Requests end without a message while messages are on their way, have room for one, and for more than there are.
+    /// Requests end without a message, with room for one, and with room for more than there are, while messages are in flight.
     @Test(arguments: NATSServers.Kind.allCases)
     func eachMessageComesOnceInItsOrder(kind: NATSServers.Kind) async throws {
         try await Self.withServer(kind) { _, connection in
@@ -61,7 +61,7 @@ struct NATSConsumerTests {
         }
     }
 
-    /// What was fetched and not acknowledged is found by its place; a consumer of the same name goes on behind it.
+    /// Fetched messages that were not acknowledged are found by their place; a consumer of the same name continues behind them.
     @Test func aSecondConsumerContinuesWhereTheFirstWas() async throws {
         try await Self.withServer(.current) { _, connection in
             let first = try Self.consumer(connection)
@@ -79,7 +79,7 @@ struct NATSConsumerTests {
         }
     }
 
-    /// Also in a cluster, which says that it acknowledged nothing.
+    /// Also in a cluster, which reports that it acknowledged nothing.
     @Test(arguments: NATSServers.Kind.allCases)
     func aConsumerBeginsBehindWhatIsStored(kind: NATSServers.Kind) async throws {
         try await withTemporaryDirectory { directory in
@@ -103,7 +103,7 @@ struct NATSConsumerTests {
                     try consumer.fetch(500, wait: 1_000).first
                 }
                 #expect(next.sequence > place.given)
-                // It is not acknowledged yet.
+                // The message is not acknowledged yet.
                 #expect(try consumer.place().acknowledged == place.acknowledged)
             }
         }
@@ -119,18 +119,30 @@ struct NATSConsumerTests {
         }
     }
 
-    /// What a server that answers nothing was requested is requested again.
+    /// Otherwise it would be refused each time it is sent.
+    @Test(arguments: NATSServers.Kind.allCases)
+    func aMessageThatIsLargerThanAServerAcceptsIsKnown(kind: NATSServers.Kind) async throws {
+        try await Self.withServer(kind) { _, connection in
+            let error = try #require(throws: NATSError.self) {
+                try connection.publish(
+                    [UInt8](repeating: 0, count: 1_200_000), to: "holdfast.lab.0", identifier: "0", headers: [])
+            }
+            #expect(error.isTooLarge)
+        }
+    }
+
+    /// If a server does not answer a request, the request is repeated.
     @Test func itReturnsWhileAServerHangs() async throws {
         try await Self.withServer(.current) { servers, connection in
             let consumer = try Self.consumer(connection)
             try await servers.servers[0].hold()
-            // It may notice at once that the server does not answer.
+            // The client may notice at once that the server does not answer.
             #expect(((try? consumer.fetch(500, wait: 1)) ?? []).isEmpty)
             try await servers.servers[0].release()
             try await eventually("a connection", within: Self.limit) { connection.isConnected }
             try Self.publish(0..<1, connection)
             try await eventually("the message", within: Self.limit) {
-                // There may be no connection for a moment.
+                // The connection may be down for a moment.
                 (try? consumer.fetch(500, wait: 1_000))?.map(\.sequence) == [1]
             }
         }

@@ -6,7 +6,7 @@ import RelayCore
 import ServiceKit
 import SystemPackage
 
-/// A `relay --to` in virtual time, on the machine of a site: all of the real one's decisions, and its spool on a disk.
+/// A `relay --to` in virtual time, on the machine of a site: all decisions of the real one, and its spool on a disk.
 final class SimulatedSendingRelay: WakingProgram {
     struct Plan {
         let site: String
@@ -18,7 +18,7 @@ final class SimulatedSendingRelay: WakingProgram {
 
     private static let recoveryLimit: Int64 = 10_000_000_000
     private static let acknowledgementLimit: Int64 = 3_000_000_000
-    /// Nanoseconds after which a stream begins without an answer of the servers, and a look at it.
+    /// Nanoseconds after which a stream begins without an answer of the servers, plus the interval between checks.
     private static let patience: Int64 = 6_100_000_000
 
     let plan: Plan
@@ -35,12 +35,12 @@ final class SimulatedSendingRelay: WakingProgram {
     private var lanes: EffectLanes?
     private var replays: SimulatedReplayClient?
     private var topics: Set<[UInt8]> = []
-    /// Questions to the servers, of which one is under way at a time.
+    /// Requests to the servers; one at a time is in progress.
     private var questions: [Sending.Effect] = []
     private var isAsking = false
-    /// When each stream is or was taken from.
+    /// The time from which the relay takes each stream.
     private var takenFrom: [StreamName: Int64] = [:]
-    /// When it last lost what it had on its disk.
+    /// When the relay last lost its disk.
     private(set) var diskLost: Int64?
     private(set) var life = 0
     var wakeTime = Int64.max
@@ -60,16 +60,16 @@ final class SimulatedSendingRelay: WakingProgram {
 
     var isRunning: Bool { core != nil }
 
-    /// Its machine does not sleep.
+    /// The machine does not sleep.
     func whenAwake(_ body: @escaping () throws -> Void) throws { try body() }
 
     func fail(with error: any Error) throws {
-        // A program that ends in a call has no more to say.
+        // An error of a program that ended in a call is irrelevant.
         if disk.hasEnded { return }
         throw error
     }
 
-    /// Whether it takes all that is published of a device.
+    /// Whether the relay takes everything published for these streams.
     func takes(_ names: [StreamName]) -> Bool {
         guard let core, !core.isBlocked else { return false }
         return names.allSatisfy { takenFrom[$0].map { $0 <= simulation.now } ?? false }
@@ -107,7 +107,7 @@ final class SimulatedSendingRelay: WakingProgram {
         perform()
     }
 
-    /// Ends the program at once. What it was writing is there in part.
+    /// Kills the program. The data being written is there in part.
     func kill(cutsPower: Bool) throws {
         if let appending {
             disk.end(after: simulation.number(0...4))
@@ -120,7 +120,7 @@ final class SimulatedSendingRelay: WakingProgram {
         if cutsPower { try disk.cutPower() }
     }
 
-    /// Deletes what it had on its disk, as if that was replaced.
+    /// Deletes the relay's data, as if its disk was replaced.
     func loseDisk() throws {
         diskLost = simulation.now
         for position in try WriteAheadLog.segments(in: directory) {
@@ -128,16 +128,16 @@ final class SimulatedSendingRelay: WakingProgram {
         }
     }
 
-    /// Has the program take nothing more, as SIGTERM does.
+    /// Makes the program take no more messages, as SIGTERM does.
     func stop() {
         core?.stop(at: now)
         perform()
     }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
     func take(_ event: SimulatedPublisher.Event) throws {
-        guard let core, !core.isBlocked else { return perform() }
+        guard let core, !core.isStopping else { return perform() }
         switch event {
         case .samples(let batch):
             guard topics.contains(batch.topic) else { return }
@@ -284,7 +284,7 @@ final class SimulatedSendingRelay: WakingProgram {
 }
 
 extension SimulatedPublisher.Batch {
-    /// A description as it goes over the wire.
+    /// A description in its wire form.
     init(_ description: StreamDescription, at now: Moment) {
         var body = ByteBuffer(capacity: 1 << 10)
         description.encode(into: &body)

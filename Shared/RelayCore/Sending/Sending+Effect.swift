@@ -3,30 +3,30 @@ package import Recording
 package import ServiceKit
 
 extension Sending {
-    /// Work that the caller carries out. If a method is named after the colon, call it with the result.
+    /// Work for the caller. A method named after the colon takes the result.
     package enum Effect: CoreEffect, Sendable {
         // The spool
 
-        /// Append a block, durably: `stored`.
+        /// Append a block durably: `stored`.
         case store(LogBlock)
         /// Read events: `loaded`.
         case load(from: Int, upTo: Int, limit: Int)
-        /// Delete what stands before a position.
+        /// Delete the part of the spool before a position.
         case trim(before: Int, current: Int)
 
         // Publishers
 
         case subscribe(String)
-        /// Request a stream's missing samples until none is missing: `missing`, `take`, `giveUp`.
+        /// Request a stream's missing samples until none are missing: `missing`, `take`, `giveUp`.
         case recover(StreamName)
 
         // Servers
 
-        /// Make the stream if it is missing, and inspect it: `prepared`.
+        /// Create the stream if it is missing, and inspect it: `prepared`.
         case prepare
-        /// Get the last message of a stream from its leader, and its last description if that is wanted: `answered`.
+        /// Get the last message of a stream from its leader, and its last description if requested: `answered`.
         case ask(StreamName, description: Bool)
-        /// Publish: `acknowledged` for each.
+        /// Publish messages: `acknowledged` for each.
         case publish([Message])
 
         indirect case notice(Notice)
@@ -34,16 +34,16 @@ extension Sending {
 
     /// A message to publish.
     package struct Message: Hashable, Sendable {
-        /// The same whenever the same bytes are sent.
+        /// Identical whenever the same bytes are sent.
         package let identifier: String
         package let content: RelayedMessage
     }
 
-    /// What the servers have of a stream.
+    /// The servers' content for a stream.
     package struct Stored: Hashable, Sendable {
-        /// The last batch; nil if there is none.
+        /// The last stored batch; nil if there is none.
         package var last: BatchPlace?
-        /// When the last description was published at the site; nil if there is none, or if it was not asked for.
+        /// When the last stored description was published at the site; nil if there is none, or if it was not requested.
         package var describedAt: WallTime?
 
         package init(last: BatchPlace?, describedAt: WallTime? = nil) {
@@ -52,26 +52,28 @@ extension Sending {
         }
     }
 
-    /// What became of a message.
+    /// The result of publishing a message.
     package enum Outcome: Hashable, Sendable {
         case stored(isRepeat: Bool)
-        /// It may be stored.
+        /// The message may be stored.
         case unknown(String)
         case notStored(String)
         case full(String)
+        /// The message exceeds the servers' limit and is not stored.
+        case tooLarge(String)
     }
 
-    /// How the servers were found.
+    /// Properties of the servers, as found by `prepare`.
     package struct Servers: Hashable, Sendable {
         package var version: String
-        /// Whether an acknowledgement may be that of a server which forgets it: those before 2.10 did.
+        /// Whether the leading server may forget what it acknowledged, as servers before 2.10 did.
         package var isOld: Bool
-        /// Whether disks of a majority can have what is acknowledged.
+        /// Whether an acknowledgement can mean that a majority has the message on disk.
         package var canSync: Bool
         package var replicas: Int
-        /// How long repeats are known, in nanoseconds.
+        /// How long servers detect duplicates, in nanoseconds.
         package var duplicateWindow: Int64
-        /// When the stream was made, in nanoseconds since 1970: another time if it was deleted and made anew.
+        /// When the stream was created, in nanoseconds since 1970. A recreated stream has a different time.
         package var made: Int64
 
         package init(
@@ -90,18 +92,19 @@ extension Sending {
         package var site: String
         package var servers: String
         package var publishers: String
-        /// Bytes that may wait on the disk.
+        /// The maximum size of the spool, in bytes.
         package var spoolLimit: Int
-        /// Bytes in memory that wait for samples before them.
+        /// The maximum memory for samples that wait for missing samples before them, in bytes.
         package var holdLimit: Int
-        /// Nanoseconds between commits to the spool, and so between bursts.
+        /// The interval between commits to the spool, and therefore between bursts of messages, in nanoseconds.
         package var interval: Int64
         package var maximumStreams: Int
-        /// What can be deleted of the spool at once, in bytes.
+        /// The size of a spool segment, the unit of deletion, in bytes.
         package var segmentLength = 16 << 20
-        /// Bytes in memory that were read from the spool or are on their way there, and were not acknowledged.
+        /// The memory limit for events that were read from the spool, or are on their way there, and are not acknowledged, in
+        /// bytes.
         package var windowBytes = 32 << 20
-        /// Bytes that are read from the spool at once.
+        /// The maximum amount read from the spool at once, in bytes.
         package var loadBytes = 4 << 20
 
         package init(
@@ -118,16 +121,16 @@ extension Sending {
         }
     }
 
-    /// What was in the spool when the program started.
+    /// The content of the spool when the program started.
     package struct Spool: Sendable {
         /// The log's identifier.
         package var log: String
-        /// Where the first event is that may not be acknowledged.
+        /// The position of the first event that may not be acknowledged.
         package var start: Int
-        /// Where it may be continued, and before which position everything is durable.
+        /// `end` is where writing may continue; everything before `synced` is durable.
         package var end: Int
         package var synced: Int
-        /// How far each stream is, and the epochs that it has there in their order.
+        /// Each stream's last batch in the spool, and its epochs there in order.
         package var streams: [StreamName: (last: BatchPlace, epochs: [String])] = [:]
 
         package init(log: String, start: Int, end: Int, synced: Int) {
@@ -137,7 +140,7 @@ extension Sending {
             self.synced = synced
         }
 
-        /// Notes a batch that stands in it.
+        /// Notes a batch that is in the spool.
         package mutating func note(_ place: BatchPlace, of name: StreamName) {
             var known = streams[name] ?? (place, [])
             known.last = place

@@ -4,23 +4,23 @@ import MessageBus
 package import Messages
 import ServiceKit
 
-/// What is sent to the servers, and what they say.
+/// Publishing to the servers, and handling their replies.
 extension Sending {
-    /// Batches in a message, and bytes: the largest message of a server is a megabyte.
+    /// The maximum number of batches in a message.
     private static let largestGroup = 1_000
-    private static let largestMessage = 256 << 10
+    private static let tooLarge = Gap.Reason(rawValue: "tooLarge")
     private static let pauses: ClosedRange<Int64> = 100_000_000...2_000_000_000
 
     // MARK: Connection
 
-    /// Notes whether there is a connection.
-    /// - Parameter reason: why there is none.
+    /// Notes whether the servers are connected.
+    /// - Parameter reason: why they are not connected.
     package func noteConnected(_ isConnected: Bool, _ reason: String?, at now: Moment) {
         self.isConnected = isConnected
         problem = isConnected ? nil : reason
         if isConnected {
             prepareAt = now.monotonic
-            // What waits for its pause was refused by a server that was away.
+            // Retries at once: the waiting messages were refused by a server that was unavailable.
             for stream in retrying { stream.retryAt = now.monotonic }
         }
         watchServers(at: now)
@@ -29,7 +29,7 @@ extension Sending {
         pump(at: now)
     }
 
-    /// Takes it that nothing more will be said of messages that are under way: the library gave the connection up.
+    /// Treats all pending messages as unknown: the library gave up the connection and will not report on them.
     package func noteGivenUp(at now: Moment) {
         isConnected = false
         acknowledged(underWay.keys.map { ($0, .unknown("the connection has ended")) }, at: now)
@@ -39,23 +39,22 @@ extension Sending {
         if servers == nil { makeStream(at: now) }
     }
 
-    /// Has the stream made if it is missing. It may have been deleted, or lost with the servers' disks, after it was prepared: then
-    /// servers say of messages what they also say while they have no leader, and nothing else than a look shows which it is. What
-    /// waits is sent again meanwhile.
+    /// Requests that the stream is created if it is missing. It may have been deleted, or lost with the servers' disks, after it
+    /// was prepared. The servers' errors are then the same as without a leader, so only inspecting the stream distinguishes the
+    /// two cases. Waiting messages are sent again meanwhile.
     private func makeStream(at now: Moment) {
         guard isConnected, !isPreparing, now.monotonic >= prepareAt else { return }
         isPreparing = true
         emit(.prepare)
     }
 
-    /// Takes the result of `prepare`.
     package func prepared(_ result: Result<Servers, SentenceError>, at now: Moment) {
         isPreparing = false
         prepareAt = now.monotonic + Self.pauses.upperBound
         switch result {
         case .success(let servers): notePrepared(servers)
         case .failure(let error):
-            // Without a leader, messages may be stored again before there is an answer.
+            // Without a leader, messages may be stored again before this reply arrives. Then the error is out of date.
             if servers == nil || problem != nil { problem = error.sentence }
         }
         watchServers(at: now)
@@ -79,13 +78,13 @@ extension Sending {
         guard known.made != servers.made else { return }
         emit(
             .log(
-                .warning, "the stream in NATS is another one: it was deleted and made anew",
+                .warning, "the stream in NATS was deleted and created again",
                 ["servers": "\(settings.servers)"]))
-        // It has no descriptions.
+        // The recreated stream has no descriptions.
         for stream in streams { stream.described = nil }
     }
 
-    // MARK: What the servers have
+    // MARK: The servers' contents
 
     func ask(_ stream: SentStream) {
         guard isConnected, servers != nil, stream.remote == .unknown else { return }
@@ -93,7 +92,6 @@ extension Sending {
         emit(.ask(stream.name, description: stream.leftDescriptions == .unknown))
     }
 
-    /// Takes the result of `ask`.
     package func answered(_ name: StreamName, _ stored: Result<Stored, SentenceError>, at now: Moment) {
         guard let stream = byName[name] else { return }
         switch stored {
@@ -115,7 +113,7 @@ extension Sending {
         pump(at: now)
     }
 
-    /// Has a message that servers took for a repeat sent under another identifier if they do not have it.
+    /// Resolves a duplicate report: if the servers do not have the message, it is sent under another identifier.
     private func settleDoubt(of stream: SentStream) {
         guard stream.isInDoubt else { return }
         stream.isInDoubt = false
@@ -130,7 +128,7 @@ extension Sending {
         ready.append(stream)
     }
 
-    /// Publishes what may be published now, in one burst.
+    /// Publishes all messages that may be published now, in one burst.
     func pump(at now: Moment) {
         guard isConnected, servers != nil else { return }
         var messages: [Message] = []
@@ -154,7 +152,7 @@ extension Sending {
             pop(stream)
         }
         guard let message = message(of: stream) else { return nil }
-        // What stands behind something that they do not have they do not have either.
+        // Descriptions are ordered: the servers lack everything after the first description that they lack.
         if stream.leftDescriptions != .unknown { stream.leftDescriptions = .none }
         stream.isUnderWay = true
         if stream.firstSentAt == nil { stream.firstSentAt = now.monotonic }
@@ -162,7 +160,6 @@ extension Sending {
         return message
     }
 
-    /// Whether the servers have an event of the spool already.
     private func isStored(_ event: SpooledEvent) -> Bool {
         if let place = event.event.place { return event.stream.hasStored(place) }
         guard event.position < leftEnd, case .known(let last?) = event.stream.leftDescriptions,
@@ -171,7 +168,7 @@ extension Sending {
         return time <= last
     }
 
-    /// The first of what waits, in one message: batches that follow one another, or a description.
+    /// Combines the first waiting events into one message: consecutive batches, or one description.
     private func message(of stream: SentStream) -> Message? {
         var events: [RelayedEvent] = []
         var bytes = 0
@@ -181,7 +178,7 @@ extension Sending {
                 if events.count == stream.groupCount { break }
             } else if let last = events.last {
                 guard let end = last.place, let next = event.place, next.epoch == end.epoch, next.from == end.end,
-                    events.count < Self.largestGroup, bytes + event.byteCount <= Self.largestMessage
+                    events.count < Self.largestGroup, bytes + event.byteCount <= largestMessage
                 else { break }
             }
             events.append(event)
@@ -199,14 +196,15 @@ extension Sending {
         stream.endGroup()
     }
 
-    /// The same for the same bytes. Batches that were cut differently, after a loss of the spool, are never taken for repeats.
+    /// Identical for identical bytes. Batches that were cut differently, after a loss of the spool, are not mistaken for
+    /// duplicates.
     private func identifier(of message: RelayedMessage) -> String {
         let stream = "\(settings.site)/\(message.name)"
         if let place = message.place { return "\(stream)/\(place.epoch)/\(place.from)+\(place.count)" }
         return "\(stream)/description/\(String(decoding: message.events[0].time, as: UTF8.self))"
     }
 
-    /// Takes what became of messages.
+    /// Takes the results of published messages.
     package func acknowledged(_ results: [(identifier: String, outcome: Outcome)], at now: Moment) {
         for (identifier, outcome) in results { acknowledged(identifier, outcome, at: now) }
         load()
@@ -225,7 +223,7 @@ extension Sending {
             if isRepeat { repeats += 1 }
             if isRepeat, stream.queue.first?.event.place != nil {
                 // Servers before 2.11 also remember the identifier of a message that was lost with their leader
-                // (nats-server#6486): what they have is seen from its last message alone.
+                // (nats-server#6486). Only their last message shows what they have.
                 (stream.remote, stream.isInDoubt) = (.unknown, true)
                 makeReady(stream)
             } else {
@@ -233,7 +231,7 @@ extension Sending {
             }
         case .unknown(let reason):
             problem = reason
-            // Servers forget which messages they have.
+            // After the duplicate window, servers no longer recognize the message.
             let window = servers?.duplicateWindow ?? 0
             if let first = stream.firstSentAt, now.monotonic - first > window / 2 { stream.remote = .unknown }
             wait(stream, at: now)
@@ -248,10 +246,30 @@ extension Sending {
                 watchServers(at: now)
             }
             wait(stream, at: now)
+        case .tooLarge(let reason): noteTooLarge(stream, because: reason)
         }
     }
 
+    /// Sends a message that is too large in smaller pieces. A single sample that is too large is lost: servers would refuse it
+    /// each time, and nothing after it would leave the spool.
+    private func noteTooLarge(_ stream: SentStream, because reason: String) {
+        let size = stream.queue.prefix(stream.groupCount).reduce(0) { $0 + $1.event.byteCount }
+        largestMessage = min(largestMessage, size / 2)
+        if stream.groupCount == 1, let first = stream.queue.first, !cut(first) {
+            stream.refusal = reason
+            if let place = first.event.place {
+                noteLoss(of: stream, from: place.from, count: place.count, Self.tooLarge)
+            }
+            pop(stream)
+        }
+        stream.endGroup()
+        // Another server may have stored the message, and differently cut pieces are not detected as duplicates.
+        stream.remote = .unknown
+        makeReady(stream)
+    }
+
     private func noteStored(_ stream: SentStream, at now: Moment) {
+        stream.refusal = nil
         for _ in 0..<stream.groupCount {
             guard let event = stream.queue.popFirst() else { break }
             noteStored(event.event, of: stream, at: now)
@@ -269,7 +287,7 @@ extension Sending {
         if let age = event.age(at: now.date) { delays.record(nanoseconds: age) }
     }
 
-    /// Has a stream wait before it tries again: longer each time.
+    /// Delays a stream's next attempt, longer after each failure.
     private func wait(_ stream: SentStream, at now: Moment) {
         retries += 1
         let pause = min(Self.pauses.lowerBound << Int64(min(stream.failures, 10)), Self.pauses.upperBound)
@@ -289,7 +307,7 @@ extension Sending {
     }
 }
 
-/// Why something failed, as a sentence for people.
+/// A reason for a failure, as a sentence for display.
 package struct SentenceError: Error, Hashable, Sendable {
     package let sentence: String
 

@@ -6,17 +6,17 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// The spool: what was taken is durable before it is sent, and leaves it when it is acknowledged.
+/// The spool: events are durable before they are sent, and are removed when they are acknowledged.
 extension Sending {
-    /// Bytes that wait for their commit no longer.
+    /// A block above this size, in bytes, is stored without waiting for the commit interval.
     private static let largestBlock = 4 << 20
-    /// How long nothing is taken after the spool could not be written, in nanoseconds.
+    /// How long nothing is taken after a failed write to the spool, in nanoseconds.
     private static let pause: Int64 = 1_000_000_000
 
-    /// Bytes in the spool that are not acknowledged.
+    /// Unacknowledged bytes in the spool, including bytes that are not written yet.
     package var spoolBytes: Int { storedEnd - undone + appender.count }
 
-    /// Whether the spool takes nothing more.
+    /// Whether the spool has reached its size limit.
     package var isFull: Bool { spoolBytes >= settings.spoolLimit }
 
     /// The position before which everything is acknowledged.
@@ -39,7 +39,7 @@ extension Sending {
         if appender.count > Self.largestBlock { store() }
     }
 
-    /// Has what was collected made durable, unless that is under way of something else.
+    /// Stores the collected events, unless another block is being stored.
     func store() {
         guard storing == nil, let block = appender.takeBlock() else { return }
         storing = collected
@@ -48,7 +48,6 @@ extension Sending {
         emit(.store(block))
     }
 
-    /// Takes the result of `store`.
     /// - Parameter error: nil if the block is durable.
     package func stored(_ block: LogBlock, _ error: RecordingError?, at now: Moment) {
         let events = storing ?? []
@@ -72,7 +71,7 @@ extension Sending {
         pump(at: now)
     }
 
-    /// Forgets what could not be written: publishers have it still.
+    /// Forgets events that could not be written: the publishers still have their samples.
     private func forget(_ events: [SpooledEvent], because error: RecordingError, at now: Moment) {
         collected = []
         storeAt = .max
@@ -88,7 +87,7 @@ extension Sending {
             event.stream.described = nil
             guard let place = event.event.place else { continue }
             guard place.epoch == event.stream.ordered.epoch else {
-                // A run that is over is not asked for again.
+                // A run that has ended is not replayed.
                 noteLoss(of: event.stream, from: place.from, count: place.count, .epochEnded)
                 continue
             }
@@ -104,14 +103,14 @@ extension Sending {
         }
     }
 
-    /// Takes samples again, when it is time to try whether the spool can be written.
+    /// Takes samples again after `blockedUntil`, to try whether the spool can be written.
     func unblock(at now: Moment) {
         if now.monotonic >= blockedUntil { blockedUntil = .min }
     }
 
     // MARK: Reading
 
-    /// Has events read that are not in memory, if there is room for them.
+    /// Requests events that are not in memory, if there is room for them.
     func load() {
         guard let start = unread, !isLoading, waitingBytes < settings.windowBytes / 2 else { return }
         guard start < storedEnd else {
@@ -125,7 +124,7 @@ extension Sending {
     /// Takes the result of `load`.
     /// - Parameters:
     ///   - events: each with the position of its block.
-    ///   - next: where those stand that follow.
+    ///   - next: the position after these events.
     package func loaded(_ events: [(event: RelayedEvent, position: Int)], next: Int, at now: Moment) {
         isLoading = false
         emit(.clear("spool-reading"))
@@ -138,26 +137,48 @@ extension Sending {
         pump(at: now)
     }
 
-    /// Takes the result of `load` when it failed. It is tried again.
+    /// Takes a failure of `load`, which is tried again.
     package func notLoaded(_ error: RecordingError) {
         isLoading = false
         emit(.failing("the spool can't be read: \(error)", for: "spool-reading"))
     }
 
     private func enqueue(_ event: SpooledEvent) {
-        waiting.append(event)
-        waitingBytes += event.event.byteCount
-        event.stream.queue.append(event)
+        for piece in event.pieces(of: largestMessage) {
+            waiting.append(piece)
+            waitingBytes += piece.event.byteCount
+            event.stream.queue.append(piece)
+        }
         makeReady(event.stream)
+    }
+
+    /// Replaces the first event of a stream with smaller ones.
+    /// - Returns: whether the event could be cut.
+    func cut(_ event: SpooledEvent) -> Bool {
+        let pieces = event.pieces(of: largestMessage)
+        guard pieces.count > 1, let index = waiting.firstIndex(where: { $0 === event }) else { return false }
+        waiting.replaceSubrange(index..<index + 1, with: pieces)
+        waitingBytes += pieces.reduce(-event.event.byteCount) { $0 + $1.event.byteCount }
+        event.stream.queue.replaceSubrange(0..<1, with: pieces)
+        return true
     }
 
     // MARK: Deleting
 
-    /// Notes that an event is acknowledged, or was before.
+    /// Notes that an event is acknowledged, was stored before, or is given up. Limits the finished events kept after an
+    /// unfinished one.
     func finish(_ event: SpooledEvent) {
         event.isDone = true
         waitingBytes -= event.event.byteCount
-        while let first = waiting.first, first.isDone { waiting.removeFirst() }
+        finishedBytes += event.event.byteCount
+        while let first = waiting.first, first.isDone {
+            finishedBytes -= first.event.byteCount
+            waiting.removeFirst()
+        }
+        if finishedBytes > settings.windowBytes / 2 {
+            waiting.removeAll(where: { $0.isDone })
+            finishedBytes = 0
+        }
     }
 
     func trim() {

@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ServiceKit
 
-/// What health says: publishers, servers, the spool.
+/// Health reports about publishers, servers and the spool.
 extension Sending {
     func watch(at now: Moment) {
         unblock(at: now)
@@ -10,16 +10,27 @@ extension Sending {
         emit(
             .warn(
                 isRefusing
-                    ? "\(settings.maximumStreams) streams are sent, and there may be no more: say --maximum-streams"
+                    ? "\(settings.maximumStreams) streams are sent, and no more are accepted: raise --maximum-streams"
                     : nil,
                 for: "streams"))
         emit(
             .warn(
                 isFull
-                    ? "the spool is full: \(ByteCount(bytes: spoolBytes).rounded) wait for the servers; publishers keep what "
-                        + "follows, as far as their retention reaches; say --spool-limit for more" : nil,
+                    ? "the spool is full: \(ByteCount(bytes: spoolBytes).rounded) wait for the servers; publishers keep "
+                        + "later samples for as long as their retention; raise --spool-limit to keep more here" : nil,
                 for: "full-spool"))
+        emit(.warn(refusal, for: "refused"))
         watchServers(at: now)
+    }
+
+    private var refusal: String? {
+        for stream in streams {
+            guard let refusal = stream.refusal else { continue }
+            return
+                "a message of \(stream.name) is larger than NATS accepts (\(refusal)): it is lost; raise max_payload of the "
+                + "servers, or the stream's limit (nats stream edit --max-msg-size)"
+        }
+        return nil
     }
 
     func watchServers(at now: Moment) {
@@ -35,8 +46,8 @@ extension Sending {
         }
         if fullSince != nil {
             return
-                "the stream in NATS is full, and takes nothing more: \(waiting); give it more room (nats stream edit "
-                + "--max-bytes), or remove what is not needed any more"
+                "the stream in NATS is full, and accepts nothing more: \(waiting); give it more room (nats stream edit "
+                + "--max-bytes), or remove what is no longer needed"
         }
         return problem.map { "NATS does not store what is sent (\($0)): \(waiting)" }
     }
@@ -48,8 +59,8 @@ extension Sending {
                 + "use 2.15 or later with sync_interval: always"
         }
         if servers.replicas < 3 {
-            return "the stream has \(servers.replicas == 1 ? "one replica" : "\(servers.replicas) replicas"): what is "
-                + "acknowledged is lost with its server; use three servers, and --replicas 3"
+            return "the stream has \(servers.replicas == 1 ? "one replica" : "\(servers.replicas) replicas"): "
+                + "acknowledged samples are lost if their server is; use three servers, and --replicas 3"
         }
         if !servers.canSync {
             return

@@ -4,19 +4,20 @@ package import Messages
 import Recording
 package import ServiceKit
 
-/// Everything that a relay knows and decides which carries streams to NATS.
+/// The state and decisions of a relay that sends streams to NATS.
 ///
-/// Samples are put in order, appended to a spool, and published once they are durable there: one message of a stream is under way at
-/// a time, so that a stream's messages are in the order of its samples, however often servers and relays end. A message is sent again,
-/// with the same identifier, until it is acknowledged, and only then leaves the spool.
+/// The relay puts samples in order, appends them to a spool, and publishes them when they are durable there. Each stream has at
+/// most one message under way, so its messages stay in sample order however often servers and relays restart. A message is sent
+/// again with the same identifier until it is acknowledged; only then does it leave the spool.
 ///
-/// It receives events with their time and returns effects. Confined to one thread. Its work is in extensions: what arrives
-/// (`+samples`), the spool (`+spool`), what is published (`+publishing`), what is watched (`+watch`).
+/// `Sending` receives events with their time and returns effects. Confined to one thread. The extensions cover receiving
+/// (`+samples`), the spool (`+spool`), publishing (`+publishing`) and health (`+watch`).
 package final class Sending: RecoveringCore {
-    /// Messages without an acknowledgement.
+    /// The maximum number of unacknowledged messages.
     static let maximumUnderWay = 4_096
     static let tickInterval: Int64 = 1_000_000_000
-    /// How long a stream waits for what the servers have of it before it begins with what its publisher keeps.
+    /// How long a stream waits for the servers' content before it begins with the first sample that its publisher keeps. In
+    /// nanoseconds.
     static let patience: Int64 = 5_000_000_000
 
     package let settings: Settings
@@ -28,34 +29,34 @@ package final class Sending: RecoveringCore {
     var topics = TopicTable<SentStream>()
     var descriptions = StreamDescriptions()
     package let held: HeldBytes
-    /// When a publisher was last heard, on the monotonic clock.
+    /// When any publisher was last heard, on the monotonic clock.
     var heard: Int64
     var isRefusing = false
 
     // The spool
     let appender: LogAppender
-    /// What is in the appender, in order.
+    /// The events in the appender, in order.
     var collected: [SpooledEvent] = []
-    /// What is being made durable.
+    /// The events of the block that is being stored.
     var storing: [SpooledEvent]?
-    /// When what was collected is to be stored, on the monotonic clock.
+    /// When the collected events are stored, on the monotonic clock.
     var storeAt = Int64.max
-    /// Until when nothing is taken, because the spool could not be written.
+    /// Nothing is taken until this time, because the spool could not be written.
     var blockedUntil = Int64.min
-    /// Whether the last block could not be written.
     var isFailing = false
-    /// The position before which everything is durable.
     var storedEnd: Int
-    /// Behind what a program before this one left.
+    /// The end of the spool left by the previous run of the program.
     let leftEnd: Int
-    /// The position from which on events are not in memory; nil if all are.
+    /// The position of the first event that is not in memory; nil if all are.
     var unread: Int?
     var isLoading = false
-    /// Before which position everything was acknowledged when that was last said.
+    /// The position up to which the spool was last trimmed.
     var trimmed: Int
-    /// In the order of the spool.
+    /// Events in the order of the spool.
     var waiting: Deque<SpooledEvent> = []
     var waitingBytes = 0
+    /// The size of acknowledged events that follow an unacknowledged one.
+    var finishedBytes = 0
 
     // Servers
     package internal(set) var isConnected = false
@@ -67,7 +68,9 @@ package final class Sending: RecoveringCore {
     var ready: Deque<SentStream> = []
     var retrying: [SentStream] = []
     var fullSince: Int64?
-    var isStopping = false
+    /// The maximum size of a message, in bytes, reduced when servers refuse it. By default servers accept 1 MiB.
+    var largestMessage = 256 << 10
+    package private(set) var isStopping = false
     var tickAt = Int64.min
 
     // Measures
@@ -76,7 +79,7 @@ package final class Sending: RecoveringCore {
     package internal(set) var samplesLost = 0
     package internal(set) var repeats = 0
     package internal(set) var retries = 0
-    /// From an event's publication until it is acknowledged.
+    /// The time from an event's publication to its acknowledgement.
     package internal(set) var delays = LatencyHistogram()
 
     package init(_ settings: Settings, _ spool: Spool, at now: Moment) {
@@ -128,13 +131,13 @@ package final class Sending: RecoveringCore {
 
     // MARK: Stopping
 
-    /// Takes nothing more. What was taken is stored, and what is under way may be acknowledged.
+    /// Stops taking events. Events that were taken are stored, and pending messages may still be acknowledged.
     package func stop(at now: Moment) {
         isStopping = true
         store()
     }
 
-    /// Whether everything that was taken is durable, and nothing is under way.
+    /// Whether everything taken is durable and no message is pending.
     package var isOver: Bool { isStored && underWay.isEmpty }
 
     package var isStored: Bool { storing == nil && collected.isEmpty }

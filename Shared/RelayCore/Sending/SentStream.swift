@@ -2,62 +2,65 @@ import DequeModule
 import MessageBus
 package import Messages
 
-/// A stream on its way from publishers to NATS: what of it is in order, and what of it waits to be acknowledged.
+/// A stream on its way from publishers to NATS: its ordering state and its events that wait to be acknowledged.
 ///
 /// Confined to the thread of its `Sending`.
 package final class SentStream {
-    /// How far the servers have it.
+    /// What is known about the servers' copy of the stream.
     enum Remote: Hashable {
-        /// They must be asked before anything is sent: what is sent twice after the time in which servers know repeats is stored twice.
+        /// The servers must be asked before anything is sent: a message repeated after their duplicate window is stored twice.
         case unknown
         case asking
-        /// Up to this sample of an epoch; nil for nothing.
+        /// The servers have everything up to this batch; nil for nothing.
         case known(BatchPlace?)
     }
 
-    /// Descriptions that a program before this one left in the spool: it keeps what was acknowledged for a while, and one that is
-    /// sent again would be news.
+    /// Descriptions in the spool from a previous run of the program. The spool keeps acknowledged events for a while, and a
+    /// repeated description would count as new.
     enum LeftDescriptions: Hashable {
         case none
-        /// The servers must be asked which of them they have.
+        /// The servers must be asked which descriptions they have.
         case unknown
-        /// They have those that were published up to this time; nil for none.
+        /// The servers have the descriptions published up to this time; nil for none.
         case known(WallTime?)
     }
 
-    /// So many runs of the publisher are remembered in their order.
+    /// The maximum number of publisher runs whose order is remembered.
     private static let rememberedEpochs = 64
 
     package var name: StreamName { ordered.name }
     var ordered: OrderedSamples
     var reader = SampleBodyReader()
-    /// When it was last described, on the monotonic clock.
+    /// When the stream was last described, on the monotonic clock.
     var heard: Int64
-    /// When it was first described.
+    /// When the stream was first described, on the monotonic clock.
     let began: Int64
-    /// Whether it is known which sample is wanted first.
+    /// Whether the first wanted sample is known.
     var isOpen = false
     var isRecovering = false
     var remote = Remote.unknown
-    /// Epochs in their order, as far as the spool had them.
+    /// Epochs in the order of the spool.
     private(set) var epochs: [String] = []
-    /// What waits, in order.
+    /// The waiting events, in order.
     var queue: Deque<SpooledEvent> = []
-    /// How many of the first are in the message that is under way, or that is sent again: always the same ones.
+    /// The number of events in the pending message. A repeated message contains the same events.
     var groupCount = 0
     var isUnderWay = false
-    /// Whether servers said that they had the message already, and are asked whether that is so.
+    /// Whether servers reported the message as a duplicate and are asked whether they really have it.
     var isInDoubt = false
-    /// How often they did not have it: a message is a repeat to them while its identifier is the same.
+    /// How often such a report was wrong. It is part of the identifier, since servers would take the same identifier for a
+    /// duplicate again.
     var copies = 0
-    /// Whether it is in the list of those that may send.
+    /// Whether the stream is in the list of streams that may send.
     var isReady = false
-    /// When the first event was first sent, on the monotonic clock.
+    /// When the first waiting event was first sent, on the monotonic clock.
     var firstSentAt: Int64?
     var failures = 0
-    /// When the first event is sent again, on the monotonic clock; nil if it is not.
+    /// Why servers refused a sample or description of the stream as too large; nil after they stored a later message.
+    var refusal: String?
+    /// When the first event is sent again, on the monotonic clock; nil if no retry is due.
     var retryAt: Int64?
-    /// Descriptions that a program before this one left in the spool.
+    /// Descriptions in the spool from a previous run of the program.
     var leftDescriptions = LeftDescriptions.none
     /// The last description that was sent, and when, on the monotonic clock.
     var described: (description: StreamDescription, at: Int64)?
@@ -68,7 +71,7 @@ package final class SentStream {
         began = now
     }
 
-    /// Begins with a sample of the epoch.
+    /// Begins with a sample of the current epoch.
     func start(at sequence: Int) {
         ordered.buffer.start(epoch: ordered.epoch, at: sequence)
         isOpen = true
@@ -80,7 +83,7 @@ package final class SentStream {
         epochs.append(epoch)
     }
 
-    /// Forgets the message that was sent: its events are stored.
+    /// Resets the state of a message whose events are stored.
     func endGroup() { (groupCount, firstSentAt, failures, isInDoubt, copies) = (0, nil, 0, false, 0) }
 
     /// Whether the servers have a batch.
@@ -93,7 +96,7 @@ package final class SentStream {
         return one < other
     }
 
-    /// What a description says, without what changes by itself.
+    /// A description without the fields that change constantly.
     static func essence(of description: StreamDescription) -> StreamDescription {
         var essence = description
         essence.sequence = 0
@@ -107,11 +110,11 @@ package final class SentStream {
     }
 }
 
-/// An event in the spool, and in memory until it is acknowledged.
+/// An event in the spool, kept in memory until it is acknowledged.
 final class SpooledEvent {
     let event: RelayedEvent
     unowned let stream: SentStream
-    /// Where its block begins in the spool.
+    /// The position of the event's block in the spool.
     let position: Int
     var isDone = false
 
@@ -120,10 +123,17 @@ final class SpooledEvent {
         self.stream = stream
         self.position = position
     }
+
+    /// Splits the event into smaller ones of the same block if it exceeds `limit` bytes. Returns only the event if it cannot be
+    /// cut.
+    func pieces(of limit: Int) -> [SpooledEvent] {
+        let pieces = event.pieces(of: limit)
+        return pieces.count > 1 ? pieces.map { SpooledEvent($0, of: stream, at: position) } : [self]
+    }
 }
 
 extension StreamDescription {
-    /// A stream that the spool has, and whose publisher was not heard yet.
+    /// A placeholder for a stream in the spool whose publisher has not been heard yet.
     init(unheard name: StreamName, epoch: String) {
         self.init(
             source: "", sequence: 0, device: name.device, stream: name.stream, epoch: epoch, state: .idle, fields: [],

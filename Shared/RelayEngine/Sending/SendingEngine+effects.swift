@@ -9,12 +9,11 @@ import Runtime
 import ServiceKit
 import ZeroMQ
 
-/// Carries out the effects of `Sending`.
 extension SendingEngine {
     enum Queue: Int, EffectQueueName {
         case spool, reading, subscriptions, recoveries, questions, messages
 
-        /// Missing samples of all streams are replayed at the same time.
+        /// Missing samples of different streams are replayed concurrently.
         var order: EffectOrder { self == .recoveries ? .atOnce : .inTurn }
     }
 
@@ -82,7 +81,6 @@ extension SendingEngine {
 
     // MARK: Servers
 
-    /// Makes the stream if it is missing.
     private func prepare() async {
         let (connection, stream) = (connection, settings.stream)
         let result: Result<Sending.Servers, SentenceError>
@@ -134,7 +132,8 @@ extension SendingEngine {
                         message.content.data, to: message.content.subject(at: site), identifier: message.identifier,
                         headers: message.content.headers, limit: Self.acknowledgementLimit)
                 } catch {
-                    failed.append((message.identifier, .notStored("\(error)")))
+                    let outcome: Sending.Outcome = error.isTooLarge ? .tooLarge("\(error)") : .notStored("\(error)")
+                    failed.append((message.identifier, outcome))
                 }
             }
             return failed
@@ -142,7 +141,7 @@ extension SendingEngine {
         if !failed.isEmpty { core.acknowledged(failed, at: now) }
     }
 
-    /// After so many milliseconds nothing is known of a message, and it is published again.
+    /// After this many milliseconds without a reply, the result of a message is unknown, and it is published again.
     private static let acknowledgementLimit: Int64 = 3_000
 }
 

@@ -11,33 +11,34 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// Runs a relay that sends: passes to `Sending` what happens and when, and carries out its effects.
+/// Runs a sending relay: passes events with their time to `Sending` and carries out its effects.
 actor SendingEngine: Engine {
     static let directoryName = "relay"
-    /// The pause before a connection is made anew that the library gave up, in nanoseconds.
+    /// The pause before reconnecting after the library gave up, in nanoseconds.
     private static let pause: Int64 = 1_000_000_000
 
     let thread: SocketThread
     let runtime: Runtime<Sending.Effect, Queue>
     let core: Sending
     let settings: RelaySettings
-    /// Held as long as the program runs: no other relay has this spool.
+    /// Held while the program runs, so that no other relay uses this spool.
     private let lock: DataLock
     let log: OwnThread<WriteAheadLog>
     let spool: OwnThread<LogCursor>
     let link: ServerLink
     let connection: NATSConnection
-    /// Where messages are handed to the library.
+    /// Hands messages to the library.
     let publishing: OwnThread<Void>
-    /// Where servers are asked, and waited for.
+    /// Queries the servers and waits for their replies.
     let asking: OwnThread<Void>
     let listener: Listener
     let publishers: Publishers
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Opens the spool of a data directory, and continues where the program last ended.
-    /// - Throws: `RecordingError` if another relay has it, or it can't be read; `ServiceError` for settings that NATS can't use.
+    /// Opens the spool of a data directory and continues where the previous run of the program ended.
+    /// - Throws: `RecordingError` if another relay uses the spool or it cannot be read; `ServiceError` if NATS cannot use the
+    ///   settings.
     init(settings: RelaySettings, host: ServiceHost) async throws {
         self.settings = settings
         let data = host.configuration.dataDirectory
@@ -73,9 +74,10 @@ actor SendingEngine: Engine {
             finish: { await self.finish() })
     }
 
-    /// Takes what was received. What still waits when a stop is requested is replayed at the next start.
+    /// Takes received events even while the spool accepts nothing, so that the core notes the missing samples. Events still
+    /// waiting at a stop request are replayed after the next start.
     private func take(_ batch: MessageBatch) {
-        guard !core.isBlocked else { return perform() }
+        guard !core.isStopping else { return perform() }
         takeEvents(in: batch, of: publishers, at: now)
         perform()
     }
@@ -96,7 +98,7 @@ actor SendingEngine: Engine {
         perform()
     }
 
-    /// Connects anew after the library gave up.
+    /// Reconnects after the library gave up.
     private func connectAgain() async throws {
         core.noteGivenUp(at: now)
         perform()
@@ -104,7 +106,7 @@ actor SendingEngine: Engine {
         await asking.run { [connection] _ in connection.connectAgain() }
     }
 
-    /// Takes nothing more, stores what there is, and waits a moment for acknowledgements.
+    /// Stops taking events, stores those that were taken, and waits up to 2 s for acknowledgements.
     private func finish() async {
         core.stop(at: now)
         perform()
@@ -122,6 +124,7 @@ extension Sending.Outcome {
             case .unknown(let reason): .unknown(reason)
             case .notStored(let reason): .notStored(reason)
             case .full(let reason): .full(reason)
+            case .tooLarge(let reason): .tooLarge(reason)
             }
     }
 }
