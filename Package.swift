@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Swift 6 mode is the tools version's default. What is added makes imports and existentials explicit,
-/// keeps `nonisolated async` functions on their caller's executor, and lets no warning pass. Releases do not check at run time that
-/// accesses to memory don't overlap, as debug builds and what `make test` builds do: with one sample a message, the checks take 5 % of
-/// the recorder's processor time.
+/// Swift 6 mode is the tools version's default. The added settings make imports and existentials explicit, keep `nonisolated
+/// async` functions on their caller's executor, and turn warnings into errors. Releases leave out the run-time check of exclusive
+/// memory access, which debug builds and those of `make test` have: with one sample a message, it takes 5 % of the recorder's
+/// processor time.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -14,8 +14,8 @@ let strict: [SwiftSetting] = [
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
-/// Tests are not optimized, which would take the compiler longer than it saves: what they test is. The thread sanitizer reports each
-/// `Mutex` of what isn't.
+/// Test code is not optimized, which would take longer to compile than it saves; the code under test is. The thread sanitizer
+/// reports every `Mutex` in code that is not optimized.
 let sanitized = Context.environment["HOLDFAST_SANITIZED"] != nil
 let tests = strict + (sanitized ? [] : [.unsafeFlags(["-Onone"], .when(configuration: .release))])
 
@@ -76,7 +76,7 @@ let package = Package(
         .systemLibrary(name: "CQREncode", path: "Shared/CQREncode"),
         .target(
             name: "CCommit", path: "Shared/CCommit", publicHeadersPath: "include",
-            // `--version` names it: make sets this to what is checked out.
+            // The commit that `--version` names; make sets this to the commit that is checked out.
             cSettings: (Context.environment["HOLDFAST_COMMIT"] ?? "").isEmpty
                 ? [] : [.define("HOLDFAST_COMMIT", to: "\"\(Context.environment["HOLDFAST_COMMIT"] ?? "")\"")]),
         .target(name: "CExchange", path: "Shared/CExchange", publicHeadersPath: "include"),
@@ -212,7 +212,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["Files", "Messages", "MessageBus", "Recording", "ZeroMQ", subprocess, system],
             path: "Shared/TestSupport", swiftSettings: strict),
-        // The files of the page for phones, in the program.
+        // The files of the page for phones, embedded in the program.
         .target(
             name: "CPhonePages", dependencies: ["CPageFiles"], path: "Shared/CPhonePages", exclude: ["Pages"]),
         .target(
@@ -313,7 +313,7 @@ let package = Package(
             name: "SessionOverview",
             dependencies: ["Files", "Messages", "Recording", "StepDetection", "StepRecordings"],
             path: "Shared/SessionOverview", swiftSettings: strict),
-        // The page's files, in the program.
+        // The console's page files, embedded in the program.
         .target(
             name: "CConsolePages", dependencies: ["CPageFiles"], path: "Shared/CConsolePages", exclude: ["Pages"]),
         .target(
@@ -342,9 +342,9 @@ let package = Package(
                 system,
             ],
             path: "Services/Relay", swiftSettings: strict),
-        // Preloaded into the programs by the crash laboratory; linked with nothing.
+        // The crash laboratory preloads this into the programs; nothing links it.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
-        // The same for tests, into programs whose date is to be wrong.
+        // Tests preload this into programs to set their date.
         .target(name: "ClockLayer", path: "Tests/ClockLayer"),
         .executableTarget(
             name: "CrashLab",
@@ -360,7 +360,10 @@ let package = Package(
             ],
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(
-            name: "LeadershipTests", dependencies: ["Messages", "RelayCore", "ServiceKit", "TestSupport"],
+            name: "LeadershipTests",
+            dependencies: [
+                "Files", "Messages", "Recording", "RelayCore", "RelayEngine", "ServiceKit", "TestSupport", system,
+            ],
             swiftSettings: tests),
         .testTarget(
             name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport", system], swiftSettings: tests),
@@ -370,7 +373,7 @@ let package = Package(
             name: "MetricsTests", dependencies: ["Metrics", "TestSupport", system], swiftSettings: tests),
         .testTarget(
             name: "SessionOverviewTests",
-            dependencies: ["Files", "Recording", "SessionOverview", "TestSupport"],
+            dependencies: ["Files", "Messages", "Recording", "SessionOverview", "TestSupport", system],
             swiftSettings: tests),
         .testTarget(
             name: "ConsoleTests",
@@ -490,7 +493,7 @@ let package = Package(
                 "Upload", "ZeroMQ", argumentParser, lifecycle, logging, system,
             ],
             exclude: ["Receivers"], swiftSettings: tests),
-        // Takes malloc's place in the program of the tests.
+        // Replaces malloc in the test program.
         .target(name: "AllocationCount", path: "Tests/AllocationCount"),
         .testTarget(
             name: "StepDetectionTests",
@@ -509,8 +512,8 @@ let package = Package(
     ]
 )
 
-// Thread sanitizer runs over what crosses threads, in release; the rest, with its large dependencies, would cost a
-// quarter of an hour for nothing.
+// Runs the thread sanitizer, in release, only over code that crosses threads. The rest, with its large dependencies, would take a
+// quarter of an hour without benefit.
 if sanitized {
     let checked = [
         "CTCPInfo", "CZeroMQ", "ZeroMQ", "PeerLimits", "Messages", "MessageBus", "ZeroMQTests", "PeerLimitsTests",
@@ -521,7 +524,7 @@ if sanitized {
     package.dependencies = [collections]
 }
 
-// Images are built of the programs alone, without Tests.
+// Container images build only the programs, without Tests.
 if Context.environment["HOLDFAST_PROGRAMS_ONLY"] != nil {
     package.targets.removeAll {
         $0.type == .test || $0.name == "TestSupport" || $0.path?.hasPrefix("Tests/") ?? false
@@ -533,13 +536,13 @@ if Context.environment["HOLDFAST_PROGRAMS_ONLY"] != nil {
     }
 }
 
-// HOLDFAST_TESTS=RecorderTests,MessagesTests builds and runs these tests alone.
+// HOLDFAST_TESTS=RecorderTests,MessagesTests builds and runs only these tests.
 if let names = Context.environment["HOLDFAST_TESTS"] {
     let chosen = Set(names.split(separator: ",").map(String.init))
     package.targets.removeAll { $0.type == .test && !chosen.contains($0.name) }
 }
 
-// `make docs` alone needs the documentation plugin.
+// Only `make docs` needs the documentation plugin.
 if Context.environment["HOLDFAST_DOCS"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }

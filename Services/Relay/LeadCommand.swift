@@ -16,13 +16,13 @@ struct LeadCommand: AsyncParsableCommand {
         discussion: """
             relay lead --lease study --servers tls://n1 --servers tls://n2 --servers tls://n3 -- recorder --subscribe tcp://sensors:5550
 
-            The recorder gets --data, --publish, --reply and the other options of this command that it has too; do not repeat them \
+            The recorder receives --data, --publish, --reply and the other options that both commands have; do not repeat them \
             after --.
             """)
 
     @OptionGroup var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("The lease: one for each recorder that must run once.", valueName: "name"))
+    @Option(help: ArgumentHelp("The lease's name: one for each recorder that must run only once.", valueName: "name"))
     var lease: String
 
     @Option(
@@ -32,7 +32,7 @@ struct LeadCommand: AsyncParsableCommand {
         transform: NATSAddress.init(typed:))
     var servers: [NATSAddress]
 
-    @Option(help: "Take the lease after nothing was heard of its holder for this long, 1s to 60s.")
+    @Option(help: "Take the lease when its holder has been silent for this long, 1s to 60s.")
     var patience = TimeSpan.seconds(6)
 
     @Option(help: ArgumentHelp("Name this machine (default: its host name).", valueName: "name"))
@@ -40,7 +40,7 @@ struct LeadCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Answer requests about the lease here (default: nowhere); `relay health --reply` asks.",
+            "Answer requests about the lease here, as `relay health --reply` sends them (default: nowhere).",
             valueName: "endpoint"))
     var leadReply: Endpoint?
 
@@ -48,7 +48,7 @@ struct LeadCommand: AsyncParsableCommand {
         help: ArgumentHelp("Serve metrics about the lease here (default: nowhere).", valueName: "[host:]port"))
     var leadMetrics: HTTPAddress?
 
-    /// Those of relay itself: of these, a lease has `--replicas` and who this machine is to NATS.
+    /// The relay's own settings. The lease uses `--replicas` and the NATS credentials among them.
     @OptionGroup(visibility: .hidden) var settings: SettingFlags<RelaySettings>
 
     @Argument(parsing: .postTerminator, help: ArgumentHelp("The recorder and its options.", valueName: "command"))
@@ -73,14 +73,15 @@ struct LeadCommand: AsyncParsableCommand {
         let configuration = try ServiceConfiguration(for: .recorder, reading: reader)
         LoggingSystem.bootstrapStandardError(from: configuration.logLevel, as: configuration.logStyle)
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        // A guard that has ended must not end this program.
+        // A guard process that has ended must not end this program.
         signal(SIGPIPE, SIG_IGN)
         let own = try ConfigurationReader(for: .relay, flags: settings.flags)
         let logger = Logger(label: "relay")
         let health = Health()
         let recorder = try await LeasedRecorder(
             LeasedRecorder.Program(
-                command: command, variables: variables(configuration), configuration: configuration),
+                command: command, variables: variables(configuration), configuration: configuration,
+                shard: reader.value("shard", as: String.self)),
             lease: lease, holder: holder, patience: patience, servers: servers(own, reader),
             replicas: own.value(\RelaySettings.$replicas), security: Security(askingWith: reader, as: .recorder),
             health: health, logger: logger)
@@ -90,7 +91,7 @@ struct LeadCommand: AsyncParsableCommand {
             signals, parts.map { part in { try await part.run() } }, finish: { await recorder.finish() })
     }
 
-    /// Listens for health requests and metrics requests about the lease; nil if neither option is given.
+    /// Serves health requests and metrics about the lease; nil if neither option is given.
     private func answering(
         _ reader: ConfigurationReader, health: Health, logger: Logger,
         metrics: @escaping @Sendable () async -> MetricsPage
@@ -117,8 +118,8 @@ struct LeadCommand: AsyncParsableCommand {
         return settings
     }
 
-    /// The recorder's environment: the options of this command that the recorder has too, and that it leaves its sessions open when
-    /// it is stopped.
+    /// The recorder's environment: the options of this command that the recorder shares, and the setting to leave its sessions
+    /// open when it is stopped.
     private func variables(_ configuration: ServiceConfiguration) -> [String: String] {
         var variables = options.flags.variables(of: .recorder)
         variables["HOLDFAST_RECORDER_DATA"] = configuration.dataDirectory.string

@@ -3,18 +3,18 @@ import RelayCore
 import ServiceKit
 import TestSupport
 
-/// Machines with a lease, its servers and the network between them, in virtual time from a seed.
+/// Machines with a lease, their servers and the network between them, in virtual time from a seed.
 ///
-/// Each machine has a clock of its own rate and origin. Requests and answers are lost and come late, also after their time limit;
-/// programs hang; recorders end by themselves. A guard ends a recorder at its time whatever hangs.
+/// Each machine's clock has its own rate and origin. Requests and answers are lost or late, even after their time limit; programs
+/// hang; recorders end by themselves. A guard ends a recorder at its deadline, even if everything else hangs.
 struct LeaseWorld {
-    /// Nanoseconds of true time between two looks at everything.
+    /// Nanoseconds of true time between two steps of the simulation.
     static let step: Int64 = 20_000_000
     static let times = LeaseTimes(patience: 9_000_000_000)
 
     struct Recorder {
         var deadline: Int64
-        /// In true time, if it was told to stop.
+        /// When the recorder ends, in true time, if it was told to stop.
         var end: Int64?
     }
 
@@ -23,11 +23,10 @@ struct LeaseWorld {
         let rate: Double
         let origin: Int64
         var recorder: Recorder?
-        /// Reports whose time has come at a true time.
+        /// Reports to deliver, with their true times.
         var reports: [(at: Int64, body: (Leadership, Int64) -> Void)] = []
         var hangsUntil: Int64 = 0
         var localTerm: Int?
-        var terms: [(term: Int, setsAside: Bool)] = []
         var starts = 0
 
         func clock(at time: Int64) -> Int64 { origin + Int64(Double(time) * rate) }
@@ -38,7 +37,7 @@ struct LeaseWorld {
         let at: Int64
         let machine: Int
         let number: Int
-        /// What it writes, with the revision that it replaces; nil to read.
+        /// The value to write and the revision that it replaces; nil for a read.
         let write: (value: LeaseValue, revision: UInt64?)?
         let answerAt: Int64?
     }
@@ -49,11 +48,18 @@ struct LeaseWorld {
     private(set) var revision: UInt64?
     private var deliveries: [Delivery] = []
     private(set) var time: Int64 = 0
-    /// How many recorders ran at the same true time, at most.
+    /// The largest number of recorders that ran at the same true time.
     private(set) var mostAtOnce = 0
-    /// Whether a session that was stored is not stored any more.
+    /// Whether a stored session disappeared.
     private(set) var hasLostASession = false
-    /// From when on nothing fails.
+    /// Whether a machine set its sessions aside though no other run had taken the lease since it recorded, or kept them though
+    /// another machine had recorded since.
+    private(set) var hasMisjudgedADirectory = false
+    /// The machine and run that took the lease, by term.
+    private var instances: [Int: String] = [:]
+    /// The machine that recorded, by term.
+    private var recorded: [Int: Int] = [:]
+    /// The true time after which nothing fails.
     var calmAt = Int64.max
 
     init(seed: UInt64, machines count: Int) {
@@ -111,6 +117,7 @@ struct LeaseWorld {
                     let known = Set((value?.sessions ?? []).map(\.session))
                     if !known.isSubset(of: write.value.sessions.map(\.session)) { hasLostASession = true }
                     value = write.value
+                    instances[write.value.term] = write.value.instance
                     revision = (revision ?? 0) + 1
                     answer = .stored(revision: revision ?? 0)
                 } else {
@@ -147,7 +154,7 @@ struct LeaseWorld {
         }
     }
 
-    /// The program ends and starts again. What it started ends with it.
+    /// The program restarts. Its recorder ends with it.
     private mutating func restart(_ index: Int) {
         let now = machines[index].clock(at: time)
         machines[index].recorder = nil
@@ -163,8 +170,8 @@ struct LeaseWorld {
             case .read(let number): send(index, number, nil)
             case .write(let value, let revision, let number): send(index, number, (value, revision))
             case .prepare(let term, let setsAside):
+                judge(setsAside, in: term, index)
                 machines[index].localTerm = term
-                machines[index].terms.append((term, setsAside))
                 machines[index].reports.append(
                     (time + delay(upTo: 300_000_000), { core, now in core.prepared(term, failure: nil, at: now) }))
             case .start(let deadline):
@@ -187,9 +194,19 @@ struct LeaseWorld {
         }
     }
 
+    private mutating func judge(_ setsAside: Bool, in term: Int, _ index: Int) {
+        let since = (machines[index].localTerm ?? 0) + 1
+        let taken = instances.filter { since <= $0.key && $0.key < term }
+        let isOlder = recorded.contains { since <= $0.key && $0.value != index }
+        let isOwn = taken.allSatisfy { $0.value == instances[term] }
+        let isWrong = setsAside ? isOwn : isOlder
+        if isWrong { hasMisjudgedADirectory = true }
+        recorded[term] = index
+    }
+
     private mutating func send(_ index: Int, _ number: Int, _ write: (value: LeaseValue, revision: UInt64?)?) {
         let limit = machines[index].time(ofClock: machines[index].clock(at: time) + Self.times.answer)
-        // A network that is split for a while loses all requests of a machine.
+        // A temporary network split loses all requests of one machine.
         let isSplit = !isCalm && (time / 20_000_000_000 + Int64(index)) % 7 == 0
         let isLate = happens(0.02)
         let at = time + delay(upTo: isLate ? 15_000_000_000 : 30_000_000)

@@ -1,22 +1,23 @@
 import FoundationEssentials
 import MessageBus
 import Messages
-import NATS
 import RelayCore
 import SystemPackage
 import TestSupport
 import Testing
 import ZeroMQ
 
-/// Two machines with a recorder each, of which one records: with the real programs and a real server of NATS.
+@testable import NATS
+
+/// Two machines with a recorder each, only one of which records; with the real programs and a real NATS server.
 @Suite(.timeLimit(.minutes(30)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct FailOverTests {
     private static let patience = "5s"
-    /// HOLDFAST_FAIL_OVERS=50 kills more often, with the time that users have.
+    /// HOLDFAST_FAIL_OVERS=50 kills more often, with users' default times.
     private static let kills = ProcessInfo.processInfo.environment["HOLDFAST_FAIL_OVERS"].flatMap { Int($0) }
     private static let noise = ["--signal", "noise:seed=1", "--rate", "200", "--device", "phone", "--retention", "1h"]
 
-    /// What all tests here need.
+    /// Everything that the tests here need.
     private struct Study: Sendable {
         let one: Machine
         let two: Machine
@@ -25,7 +26,7 @@ struct FailOverTests {
         let patience: String
         let connection: NATSConnection
 
-        /// What the servers have.
+        /// The lease on the servers.
         func lease() throws -> LeaseValue? {
             let bytes = try KeyValue(connection, bucket: "holdfast-leases").entry("study", limit: 5_000)?.value
             return try bytes.map { try WireCoding.decode(LeaseValue.self, from: $0) }
@@ -60,7 +61,7 @@ struct FailOverTests {
         }
     }
 
-    /// Checks a session that is over: whole, each sample once, from its start.
+    /// Checks a finished session: complete, each sample once, from its start.
     private static func check(_ result: RecordingResult, steps: [String]) throws {
         #expect(result.report.isWhole, "\(result.report)")
         let log = try #require(result.logs.first)
@@ -74,7 +75,7 @@ struct FailOverTests {
         #expect(met == steps)
     }
 
-    /// Kills the machine that records, again and again, each time after another one waits to take over; then ends the session.
+    /// Kills the recording machine repeatedly, each time after another one waits to take over; then ends the session.
     /// - Parameter times: how long each take-over took.
     private static func kill(
         _ left: Int, _ holder: (machine: Machine, program: ProgramUnderTest), then other: Machine, in study: Study,
@@ -84,7 +85,7 @@ struct FailOverTests {
             let step = "step-\(left)"
             _ = try await holder.machine.client.send(
                 RecordingMoveTo(session: "walk", step: step), timeout: .seconds(60))
-            // From then on the next recorder knows of it.
+            // From then on the next recorder knows the step.
             try await eventually("the step in the lease") {
                 try study.lease()?.sessions.first?.start.changes?.last?.step == step
             }
@@ -145,7 +146,7 @@ struct FailOverTests {
                 try await study.lead(study.two) { waiting in
                     try await waiting.complaint(containing: "waits for the lease")
                     for (machine, leading) in [(study.one, 1.0), (study.two, 0.0)] {
-                        // Measured each second.
+                        // Measured once a second.
                         let measures = try await eventualValue("\(machine.name) to know the lease") {
                             let reply = try await machine.lead.send(ServiceHealth(), timeout: .seconds(20))
                             // A recorder runs a moment after it was started.
@@ -159,7 +160,7 @@ struct FailOverTests {
                         #expect(page.contains("holdfast_relay_leading{lease=\"study\"} \(Int(leading))\n"))
                         try Self.expectAsDocumented(page)
                     }
-                    // The lease is given away, and its new holder says so.
+                    // The holder gives the lease away, and the new holder reports it.
                     try holder.send(.terminate)
                     #expect(try await holder.end() == .exited(0))
                     try await eventually("the other one leads") {
@@ -171,7 +172,7 @@ struct FailOverTests {
         }
     }
 
-    /// Every family about leases is in docs/metrics.md, with the same words.
+    /// Every metric family about leases is in docs/metrics.md, with the same help text.
     private static func expectAsDocumented(_ page: String) throws {
         let root = FilePath(#filePath).removingLastComponent().appending("../..")
         let documents = try String(contentsOfFile: root.appending("docs/metrics.md").string, encoding: .utf8)
@@ -188,12 +189,26 @@ struct FailOverTests {
         }
     }
 
+    @Test func aLeaseWhoseBucketIsDeletedIsWrittenAgain() async throws {
+        try await Self.run { study in
+            try await study.lead(study.one) { holder in
+                try await holder.complaint(containing: "started the recorder")
+                let recorder = try await eventualValue("the recorder") { study.one.recorderProcess(of: holder) }
+                _ = try study.connection.request(
+                    "$JS.API.STREAM.DELETE.KV_holdfast-leases", "", limit: NATSConnection.requestLimit)
+                try await holder.complaint(containing: "writes it again")
+                try await eventually("the lease in a new bucket") { (try? study.lease())?.term == 1 }
+                #expect(study.one.recorderProcess(of: holder) == recorder, "nothing was interrupted")
+            }
+        }
+    }
+
     @Test func aProgramThatHangsLosesItsRecorder() async throws {
         try await Self.run { study in
             try await study.lead(study.one) { holder in
                 try await holder.complaint(containing: "started the recorder")
                 let recorder = try await eventualValue("the recorder") { study.one.recorderProcess(of: holder) }
-                // The program is frozen, and its recorder is not.
+                // The program is frozen, but its recorder is not.
                 try holder.send(.stop)
                 try await eventually("the guard to end the recorder") { !Machine.exists(recorder) }
                 try await study.lead(study.two) { other in

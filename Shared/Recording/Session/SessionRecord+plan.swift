@@ -1,8 +1,8 @@
 package import Messages
 
-/// A session that another recorder continues: what it needs, and what it takes of that.
+/// The plan with which another recorder can continue a session.
 extension SessionPlan {
-    /// What a recorder needs to record the session from its start.
+    /// The plan to record the session from its start.
     package init(_ record: SessionRecord) {
         let isDefault = record.isFormatDefault == true
         let choices = Dictionary((record.choices ?? []).map { ($0.stream, $0) }) { first, _ in first }
@@ -24,7 +24,7 @@ extension SessionPlan {
 }
 
 extension SessionChange {
-    /// - Returns: nil for a change that no request makes.
+    /// - Returns: nil for a change that no request can make.
     fileprivate init?(_ change: SessionRecord.Change, since start: WallTime) {
         let kind: RecordingEvent.Change
         switch change.event {
@@ -39,10 +39,10 @@ extension SessionChange {
 }
 
 extension SessionRecord {
-    /// How many changes a request may have: all of them are stored with each change.
-    private static let maximumChanges = 10_000
+    /// Most changes in a request: all of them are stored with each change. A lease has room for fewer.
+    private static let maximumChanges = 20_000
 
-    /// Takes the steps and pauses of a session that another recorder began.
+    /// Applies the steps and pauses of a session that another recorder began.
     package mutating func take(_ changes: [SessionChange]) {
         for change in changes {
             let timestamp = change.date.seconds(since: startDate)
@@ -59,7 +59,7 @@ extension SessionRecord {
         }
     }
 
-    /// Refuses changes that can't be.
+    /// Refuses changes that are not possible.
     /// - Throws: `invalidParameter`.
     package static func check(_ changes: [SessionChange]?, from start: WallTime?) throws(RequestError) {
         guard let changes, let last = changes.last else { return }

@@ -1,13 +1,13 @@
 package import Files
 
-/// Which part of the devices a recorder takes, where several recorders split the work: `2/3` is the second of three.
+/// The devices that a recorder records if several recorders split the work: `2/3` is the second of three parts.
 ///
-/// A device always belongs to the same part: it is FNV-1a (64 bits, the hash of Fowler, Noll and Vo) of its name's
-/// UTF-8, modulo the number of parts.
+/// A device always belongs to the same part: FNV-1a (64 bits, the hash of Fowler, Noll and Vo) of its name's UTF-8, modulo the
+/// number of parts.
 package struct Shard: RawRepresentable, Codable, Hashable, Sendable, CustomStringConvertible {
     private static let maximumCount = 1_000
 
-    /// Counted from 1.
+    /// From 1.
     package let number: Int
     package let count: Int
 
@@ -38,13 +38,13 @@ package struct Shard: RawRepresentable, Codable, Hashable, Sendable, CustomStrin
 
     package var description: String { rawValue }
 
-    /// The end of the names of files that each part has of its own.
-    var fileSuffix: String { "-\(number)-of-\(count)" }
+    /// Suffix for the names of files that each part has for itself.
+    package var fileSuffix: String { "-\(number)-of-\(count)" }
 }
 
 extension DiskReserve {
-    /// The reserve of a recorder: `recordings/.reserve`, or `recordings/.reserve-2-of-3` of one that shares the data directory
-    /// with others; `.reserve-end` is one that only the ends of sessions get.
+    /// The reserve of a recorder: `recordings/.reserve`, or `recordings/.reserve-2-of-3` if recorders share the data directory.
+    /// `.reserve-end` is used for the ends of sessions only.
     ///
     /// - Parameter name: the file's name without the shard's suffix.
     package init(in directory: Directory, shard: Shard?, name: String = ".reserve", bytes: Int = 1 << 20) {

@@ -1,29 +1,31 @@
 package import Messages
 import ServiceKit
 
-/// What the recorder says of its sessions, and so what the lease carries of them.
+/// Recorder events, and the session plans that the lease carries because of them.
 extension Leadership {
-    /// What changes a session's plan.
+    /// Events that change a session's plan.
     private static let changes: Set<RecordingEvent.Change> = [.status, .step, .pause, .resume, .restart, .annotation]
 
-    /// Takes an event of the recorder.
     package func take(_ event: RecordingEvent, at now: Int64) {
         guard isLeading else { return }
         let session = event.session
         if SessionStatus(rawValue: event.status)?.isOver == true || event.change == .discard {
+            // The recorder could not continue the session: the event is about an older session of the same name.
+            if left.contains(session), !continuing.contains(session) { return }
             asking[session] = nil
             unplanned.remove(session)
             return noteEnd(of: session, at: now)
         }
-        // The recorder does not know all of it yet.
+        // The recorder does not know the complete session yet.
         if continuing.contains(session) { return }
+        if isRecording { left.remove(session) }
         guard Self.changes.contains(event.change) || !knows(session) || unplanned.contains(session) else { return }
         ask(for: session)
     }
 
-    /// Asks for the plans of all sessions: what the recorder published until now may not have been heard.
+    /// Requests the plans of all sessions, because events published before this call may have been missed.
     package func checkPlans() {
-        for plan in sessions where !continuing.contains(plan.session) { ask(for: plan.session) }
+        for plan in sessions where !left.contains(plan.session) { ask(for: plan.session) }
     }
 
     func ask(for session: String) {
@@ -36,10 +38,10 @@ extension Leadership {
         }
     }
 
-    /// Takes the plan of a session.
+    /// Takes a session's plan.
     /// - Parameter reply: nil if the recorder did not answer.
     package func planned(_ session: String, _ reply: RecordingPlan.Reply?, at now: Int64) {
-        // It has ended meanwhile, or so has the lease.
+        // The session ended in the meantime, or this machine lost the lease.
         guard let isStale = asking.removeValue(forKey: session), isLeading else { return }
         if let reply {
             if SessionStatus(rawValue: reply.status)?.isOver == true {

@@ -2,108 +2,116 @@ import Logging
 package import Messages
 import ServiceKit
 
-/// Decides when a machine's recorder runs: only while it holds a lease, which one of several machines can have.
+/// Decides when a machine's recorder runs: only while the machine holds a lease. At most one of several machines can hold it.
 ///
-/// The lease is a value in a replicated bucket, and each write of it names the revision that it replaces. A holder renews it. A
-/// candidate takes it when it has seen the same revision for `LeaseTimes.patience` on its own clock. The holder counts from the
-/// moment at which it *sent* the last renewal that was confirmed, which is before any candidate saw that renewal, and its recorder
-/// is dead a ninth of the time before a candidate may write. No clock is compared with another one: neither wall clocks nor the
-/// servers' clocks matter, only that the clocks of two machines run at rates that differ by less than a ninth.
+/// The lease is a value in a replicated bucket. Each write names the revision that it replaces. The holder renews the lease; a
+/// candidate takes it after seeing the same revision for `LeaseTimes.patience` on its own clock. The holder counts from the
+/// moment it *sent* the last confirmed renewal, which is before any candidate saw that renewal. Its recorder is dead a ninth of
+/// `patience` before a candidate may write. Clocks are never compared, neither wall clocks nor the servers' clocks. The only
+/// requirement is that the clock rates of two machines differ by less than a ninth.
 ///
-/// All times are those of a clock that continues while the machine sleeps, in nanoseconds. Confined to one thread.
+/// All times are in nanoseconds on a clock that continues while the machine sleeps. Confined to one thread.
 package final class Leadership: ProgramCore {
-    /// How the recorder stands.
+    /// The state of the recorder process.
     private enum Child: Equatable {
         case none
-        /// The data directory is being made ready.
         case preparing
-        /// The next one is started then: the last one ended by itself.
+        /// The last recorder ended by itself. The next one is started at `until`.
         case resting(until: Int64)
         case running(since: Int64)
-        /// It was told to stop.
+        /// The recorder was told to stop.
         case stopping
     }
 
-    /// A request that is not answered yet. There is one at a time.
+    /// A request that has not been answered yet. At most one is pending.
     private struct Pending {
         let number: Int
         let sent: Int64
-        /// What it writes; nil if it reads.
+        /// The value to write; nil for a read.
         let value: LeaseValue?
     }
 
-    /// What this machine holds.
+    /// The lease as this machine holds it.
     private struct Term {
         var value: LeaseValue
-        var revision: UInt64
-        /// When the last renewal that was confirmed was sent.
+        /// Nil if the bucket lost the lease; the next write creates it again.
+        var revision: UInt64?
+        /// When the last confirmed renewal was sent.
         var proven: Int64
     }
 
-    /// How long a recorder that ends by itself is not started again.
+    /// The pause before a recorder that ended by itself is started again.
     private static let rest = TimeSpan.seconds(1).nanoseconds
-    /// One that ran this long ended for another reason than the one before it.
+    /// A recorder that ran at least this long does not count as a repeated failure.
     private static let soundRun = TimeSpan.seconds(30).nanoseconds
-    /// How many that end sooner have the machine give the lease to another one.
+    /// After this many short runs in a row the machine gives up the lease.
     private static let maximumFailures = 3
-    /// How long a recorder may take to stop: it finishes within nine seconds.
+    /// The time a recorder gets to stop before SIGKILL. It normally finishes within nine seconds.
     private static let stopLimit = TimeSpan.seconds(20).nanoseconds
     private static let signalInterval = TimeSpan.seconds(5).nanoseconds
-    /// How long the machine does not try to get it then.
+    /// How long the machine does not try to take the lease after giving it up.
     private static let standBack = TimeSpan.seconds(60).nanoseconds
-    /// How many sessions a lease carries: all of them are written at each renewal.
+    /// The maximum number of sessions in a lease: each renewal writes all of them.
     package static let maximumSessions = 100
+    /// The maximum size of all sessions as JSON, in bytes: servers refuse a value above `maximumSize`, and so the renewal.
+    private static let maximumSessionsSize = maximumSize - 50_000
+    /// The maximum size of a lease, in bytes: NATS refuses messages above 1 MB by default.
+    package static let maximumSize = 900_000
+    /// Start times are rounded on the wire. Times that differ by more than this belong to different sessions. In seconds.
+    private static let startTolerance = 0.001
 
     let times: LeaseTimes
     private let holder: String
     private let instance: String
-    /// The term for which the sessions in the data directory are current; nil if it was in none.
+    /// The term for which the sessions in the data directory are current; nil if there was no term.
     private var localTerm: Int?
 
-    /// What is to be done, in this order.
+    /// Pending work, in the order in which it must be done.
     package var effects: [Effect] = []
 
     private var term: Term?
-    /// What the bucket has, and since when it is seen: nothing, or a value with its revision. Nil before it was read.
+    /// The bucket's last known content (no value, or a value with its revision) and when it was first seen. Nil before the first
+    /// read.
     private var seen: (revision: UInt64?, value: LeaseValue?, since: Int64)?
     private var pending: Pending?
-    /// The last write of this run whose answer was lost.
+    /// The last write of this run whose reply was lost.
     private var unsure: Pending?
     private var requests = 0
     private var renewals = 0
     private var nextRequest: Int64
     private var child = Child.none
-    /// When the next signal is sent to a recorder that is to stop: it may not have listened for the last one yet.
+    /// When the next signal is sent to a recorder that must stop: it may not have handled signals yet when the last one arrived.
     private var nextSignal = Int64.max
-    /// When it is killed instead.
+    /// When a stopping recorder is killed.
     private var stopDeadline = Int64.max
     private var failures = 0
     private var candidateFrom: Int64
     private var isStopping = false
-    /// Whether the servers did not answer the last request.
+    /// Whether the last request remained without a reply.
     private var isAway = false
-    /// Whether the lease is given away as soon as the request under way is answered.
+    /// Whether the lease is released as soon as the pending request is answered.
     private var isReleaseDue = false
-    /// The sessions of this term of which no recorder has said yet whether it continues them.
-    private var left: Set<String> = []
-    /// The sessions of this term that are being continued.
+    /// Sessions of this term that no recorder has continued or finally refused.
+    var left: Set<String> = []
     private(set) var continuing: Set<String> = []
-    /// The sessions whose plans the recorder is asked for; true if something happened to one since then.
+    /// Sessions whose plans are requested from the recorder. The value is true if the session has changed since the request.
     var asking: [String: Bool] = [:]
-    /// Sessions whose plans the recorder did not give: they are asked for again at their next event.
+    /// Sessions whose plans the recorder did not send. Their next event triggers another request.
     var unplanned: Set<String> = []
-    /// Whether `term.value.sessions` was changed and not written.
+    /// Sessions with a health warning: another machine could not continue them as they are, or this one cannot.
+    private var reported: Set<String> = []
+    /// Whether `term.value.sessions` has changes that are not written yet.
     private var isChanged = false
-    /// How often this machine took the lease since the program started, and how often it lost it while it held it.
+    /// How often this machine has taken the lease since the program started, and how often it has lost it while holding it.
     package private(set) var taken = 0
     package private(set) var lost = 0
-    /// Whether nothing more will happen: the program was told to stop, and its recorder has ended.
+    /// Whether the program was told to stop and its recorder has ended. Nothing more will happen.
     package private(set) var isOver = false
 
     /// - Parameters:
-    ///   - holder: this machine, for people.
-    ///   - instance: this run of the program: no other one has had it.
-    ///   - localTerm: what `prepare` noted last in the data directory.
+    ///   - holder: the machine's name, for display.
+    ///   - instance: identifies this run of the program; never reused.
+    ///   - localTerm: the last term that `prepare` noted in the data directory.
     package init(_ times: LeaseTimes, holder: String, instance: String, localTerm: Int?, at now: Int64) {
         self.times = times
         self.holder = holder
@@ -113,33 +121,32 @@ package final class Leadership: ProgramCore {
         candidateFrom = now
     }
 
-    /// Whether this machine holds the lease, to its knowledge.
+    /// Whether this machine holds the lease, as far as it knows.
     package var isLeading: Bool { term != nil }
-    /// The term that it holds.
     package var leadingTerm: Int? { term?.value.term }
     /// Whether the servers answered the last request.
     package var isConnected: Bool { !isAway && seen != nil }
     /// The latest known term, held by this machine or another; nil if the lease was never taken.
     package var lastTerm: Int? { leadingTerm ?? seen?.value?.term }
-    /// When the lease was last renewed, as far as this machine knows, in the core's time; nil before the lease was read.
+    /// When the lease was last renewed, as far as this machine knows, on the core's clock; nil before the first read.
     package var renewedAt: Int64? { term?.proven ?? seen?.since }
     /// The sessions that run under this machine's lease.
     package var sessions: [SessionPlan] { term?.value.sessions ?? [] }
-    /// Whether there is a recorder, or will be in a moment.
+    /// Whether a recorder exists or is about to be started.
     package var hasRecorder: Bool { child != .none }
-    /// Whether the recorder was started and not told to stop.
+    /// Whether the recorder was started and has not been told to stop.
     package var isRecording: Bool { if case .running = child { true } else { false } }
 
     // MARK: Time
 
-    /// How long the machine slept since it was switched on: what its monotonic clock left out.
+    /// How long the machine has slept since boot: the monotonic clock does not count that time.
     package var slept: Int64 = 0
 
     package var nextDeadline: Int64 { nextTime == .max ? .max : nextTime.subtractingClamped(slept) }
 
     package func wake(at now: Moment) { wake(at: now.monotonic + slept) }
 
-    /// When something is due.
+    /// When the next action is due.
     package var nextTime: Int64 {
         if isOver || isStopping && term == nil { return .max }
         var next: Int64 = .max
@@ -154,7 +161,6 @@ package final class Leadership: ProgramCore {
         return next
     }
 
-    /// Does what is due.
     package func wake(at now: Int64) {
         guard !isOver else { return }
         checkLease(at: now)
@@ -166,7 +172,7 @@ package final class Leadership: ProgramCore {
         send(at: now)
     }
 
-    /// Ends the recorder before anybody else may have the lease.
+    /// Ends the recorder before another machine may take the lease.
     private func checkLease(at now: Int64) {
         guard let term else { return }
         if now >= term.proven + times.life {
@@ -177,7 +183,7 @@ package final class Leadership: ProgramCore {
         }
     }
 
-    /// The lease is another's, or may be soon.
+    /// Handles the loss of the lease: another machine has it, or may have it soon.
     private func lose(_ reason: String, at now: Int64) {
         term = nil
         lost += 1
@@ -199,10 +205,10 @@ package final class Leadership: ProgramCore {
 
     // MARK: Requests
 
-    /// When the lease may be taken; nil if it may not.
+    /// When this machine may take the lease; nil if it may not.
     private var takeOverTime: Int64? {
         guard let seen, child == .none, unsure == nil, !isStopping else { return nil }
-        // This run's own recorder is known to have ended.
+        // A lease of this run is free at once: its own recorder is known to have ended.
         let isFree = seen.value?.isReleased == true || seen.value?.instance == instance
         return max(candidateFrom, isFree ? seen.since : seen.since + times.patience)
     }
@@ -210,7 +216,7 @@ package final class Leadership: ProgramCore {
     private func send(at now: Int64) {
         guard pending == nil else { return }
         if unsure != nil, term == nil {
-            // A write whose answer was lost may have come to be: then the revision that was seen is not the last one any more.
+            // A write without a reply may still have taken effect, so the revision seen last may be out of date.
             if now >= nextRequest, !isStopping { read(at: now) }
         } else if term != nil {
             if now >= nextRequest || isChanged { renew(at: now) }
@@ -235,25 +241,28 @@ package final class Leadership: ProgramCore {
     }
 
     private func renew(at now: Int64) {
-        guard var value = term?.value, let revision = term?.revision else { return }
+        guard let term else { return }
         if unsure != nil { return read(at: now) }
+        var value = term.value
         renewals += 1
         value.renewal = renewals
         isChanged = false
         nextRequest = now + times.renewal
-        write(value, revision: revision, at: now)
+        write(value, revision: term.revision, at: now)
     }
 
     private func take(at now: Int64) {
         let old = seen?.value
+        // The reply was lost when this run took the lease, so no recorder ran in that term.
+        let isUnused = old?.instance == instance && old?.term != localTerm
         renewals += 1
         let value = LeaseValue(
-            holder: holder, instance: instance, term: (old?.term ?? 0) + 1, previous: old?.term, renewal: renewals,
-            sessions: old?.sessions ?? [])
+            holder: holder, instance: instance, term: (old?.term ?? 0) + 1,
+            previous: isUnused ? old?.previous : old?.term, renewal: renewals, sessions: old?.sessions ?? [])
         write(value, revision: seen?.revision, at: now)
     }
 
-    /// Takes the answer to a request. One that comes too late, because its request was given up, changes nothing.
+    /// Takes the reply to a request. A reply to a request that was given up is ignored.
     package func answered(_ answer: Answer, to number: Int, at now: Int64) {
         guard let request = pending, request.number == number else { return }
         pending = nil
@@ -268,7 +277,7 @@ package final class Leadership: ProgramCore {
             nextRequest = now
         case .unknown(let reason):
             if request.value != nil { unsure = request }
-            // Whoever leads has little time; whoever does not has enough.
+            // The holder has little time to renew; a candidate can wait.
             nextRequest = now + (term == nil ? times.look : times.look / 4)
             if !isAway { emit(.log(.warning, "the lease's servers do not answer", [LogKey.error: "\(reason)"])) }
             isAway = true
@@ -280,7 +289,7 @@ package final class Leadership: ProgramCore {
         settle(at: now)
     }
 
-    /// Does what waited for an answer.
+    /// Resumes work that waited for a reply.
     private func settle(at now: Int64) {
         if isReleaseDue, pending == nil {
             isReleaseDue = false
@@ -291,7 +300,9 @@ package final class Leadership: ProgramCore {
     }
 
     private func take(_ value: LeaseValue, _ revision: UInt64, at now: Int64) {
-        if seen?.revision != revision {
+        // In a recreated bucket, a different write may have the same revision.
+        let isSame = seen?.value?.instance == value.instance && seen?.value?.renewal == value.renewal
+        if seen?.revision != revision || !isSame {
             if seen?.value?.instance != value.instance, value.instance != instance {
                 emit(.log(.notice, "waits for the lease", ["holder": "\(value.holder)", "term": "\(value.term)"]))
             }
@@ -309,9 +320,14 @@ package final class Leadership: ProgramCore {
     }
 
     private func takeAbsence(_ revision: UInt64?, at now: Int64) {
-        if seen == nil || seen?.revision != revision { seen = (revision, nil, now) }
+        if seen == nil || seen?.revision != revision || seen?.value != nil { seen = (revision, nil, now) }
         unsure = nil
-        if term != nil { lose("somebody deleted it", at: now) }
+        guard term != nil else { return }
+        // The bucket lost the lease after the last confirmed renewal, so this machine's time ends before a candidate's patience
+        // does.
+        emit(.log(.warning, "the servers lost the lease: writes it again", [:]))
+        term?.revision = revision
+        nextRequest = min(nextRequest, now)
     }
 
     private func stored(_ value: LeaseValue, _ revision: UInt64, sent: Int64, at now: Int64) {
@@ -325,7 +341,8 @@ package final class Leadership: ProgramCore {
             term?.revision = revision
             return prove(sent: sent, at: now)
         }
-        // One that came so late that others may have taken it meanwhile is no lease; the next try begins from it.
+        // If the confirmation is so late that another machine may have taken the lease, the lease does not count. The next
+        // attempt starts from this value.
         guard now < sent + times.stop, !isStopping else { return }
         var value = value
         value.sessions = Array(value.sessions.prefix(Self.maximumSessions))
@@ -338,7 +355,8 @@ package final class Leadership: ProgramCore {
                 ["term": "\(value.term)", "sessions": "\(value.sessions.map(\.session).joined(separator: ", "))"]))
         emit(.clear("lease"))
         child = .preparing
-        let isCurrent = value.previous == nil || localTerm == value.previous
+        // A late answer to a renewal gives back the term for which the directory was prepared already.
+        let isCurrent = value.previous == nil || localTerm == value.previous || localTerm == value.term
         emit(.prepare(term: value.term, setsAside: !isCurrent))
     }
 
@@ -346,7 +364,7 @@ package final class Leadership: ProgramCore {
         guard let proven = term?.proven, sent > proven else { return }
         term?.proven = sent
         switch child {
-        // One that ends gets the time for that which the lease has.
+        // A recorder that is stopping may use the lease's remaining time.
         case .running, .stopping: emit(.extend(until: sent + times.life))
         case .none where !isStopping && !isReleaseDue: startChild(at: now)
         case .none, .preparing, .resting: break
@@ -355,8 +373,8 @@ package final class Leadership: ProgramCore {
 
     // MARK: The recorder
 
-    /// The data directory is ready for a term.
-    /// - Parameter failure: why it is not.
+    /// Takes the result of preparing the data directory for a term.
+    /// - Parameter failure: why the directory cannot be used; nil on success.
     package func prepared(_ prepared: Int, failure: String?, at now: Int64) {
         if failure == nil { localTerm = prepared }
         guard child == .preparing else { return }
@@ -372,7 +390,7 @@ package final class Leadership: ProgramCore {
     }
 
     private func startChild(at now: Int64) {
-        // Later, the next renewal that is confirmed starts it.
+        // If it is too late, the next confirmed renewal starts the recorder.
         guard let term, !isStopping, now < term.proven + times.stop else {
             child = .none
             return
@@ -389,8 +407,7 @@ package final class Leadership: ProgramCore {
         emit(.terminate)
     }
 
-    /// The recorder has ended.
-    /// - Parameter reason: for people: `exited with 78`.
+    /// - Parameter reason: for display, such as `exited with 78`.
     package func ended(_ reason: String, at now: Int64) {
         let previous = child
         child = .none
@@ -406,7 +423,7 @@ package final class Leadership: ProgramCore {
             }
         case .stopping where isStopping: release(at: now)
         case .stopping:
-            // A lease that was renewed after all.
+            // The lease was renewed after all.
             if let term, now < term.proven + times.stop { startChild(at: now) }
         case .none, .preparing, .resting: break
         }
@@ -414,7 +431,7 @@ package final class Leadership: ProgramCore {
         wake(at: now)
     }
 
-    /// Lets another machine try.
+    /// Releases the lease, so that another machine can try.
     private func giveUp(_ reason: String, at now: Int64) {
         emit(.degraded("gave up the lease for a minute: \(reason)", for: "lease"))
         candidateFrom = now + Self.standBack
@@ -423,30 +440,44 @@ package final class Leadership: ProgramCore {
 
     // MARK: Sessions
 
-    /// Notes what another recorder needs to continue a session that runs.
+    /// Notes the plan that another recorder needs to continue a running session.
     package func note(_ plan: SessionPlan, at now: Int64) {
         guard var sessions = term?.value.sessions else { return }
-        if let index = sessions.firstIndex(where: { $0.session == plan.session }) {
+        let index = sessions.firstIndex { $0.session == plan.session }
+        if let index {
             guard sessions[index] != plan else { return }
             sessions[index] = plan
         } else {
             guard sessions.count < Self.maximumSessions else {
-                return emit(
-                    .degraded(
-                        "the lease carries at most \(Self.maximumSessions) sessions: \(plan.session) would not be continued",
-                        for: "sessions"))
+                return report(
+                    plan.session, "would not be continued: a lease carries at most \(Self.maximumSessions) sessions")
             }
             sessions.append(plan)
         }
+        guard let size = try? WireCoding.encode(sessions).count, size <= Self.maximumSessionsSize else {
+            let loss = index == nil ? "would not be continued" : "would be continued without its last changes"
+            return report(
+                plan.session, "\(loss): a lease carries at most \(Self.maximumSessionsSize) bytes of sessions")
+        }
+        clearReport(of: plan.session)
         term?.value.sessions = sessions
         isChanged = true
     }
 
-    /// Whether a session is noted.
+    private func report(_ session: String, _ problem: String) {
+        reported.insert(session)
+        emit(.degraded("session \(session) \(problem)", for: "session \(session)"))
+    }
+
+    private func clearReport(of session: String) {
+        if reported.remove(session) != nil { emit(.clear("session \(session)")) }
+    }
+
     package func knows(_ session: String) -> Bool { sessions.contains { $0.session == session } }
 
-    /// Notes that a session is over.
+    /// Removes a session that has ended from the lease.
     package func noteEnd(of session: String, at now: Int64) {
+        clearReport(of: session)
         guard knows(session) else { return }
         term?.value.sessions.removeAll { $0.session == session }
         isChanged = true
@@ -457,35 +488,49 @@ package final class Leadership: ProgramCore {
         emit(.continue(SessionContinuation(plan: plan, term: term.value.term)))
     }
 
-    /// The recorder answered whether it continues a session.
+    /// Takes the recorder's reply to a request to continue a session.
     package func continued(
         _ continuation: SessionContinuation, _ outcome: SessionContinuation.Outcome, at now: Int64
     ) {
         guard term?.value.term == continuation.term else { return }
-        continuing.remove(continuation.plan.session)
-        if outcome != .unanswered { left.remove(continuation.plan.session) }
+        let session = continuation.plan.session
+        continuing.remove(session)
         switch outcome {
         case .running:
-            emit(.log(.notice, "the session is continued", ["session": "\(continuation.plan.session)"]))
-            ask(for: continuation.plan.session)
-        case .over: noteEnd(of: continuation.plan.session, at: now)
-        case .refused(let reason):
-            emit(
-                .log(
-                    .error, "a session can't be continued",
-                    ["session": "\(continuation.plan.session)", LogKey.error: "\(reason)"]))
-            emit(
-                .degraded("session \(continuation.plan.session) can't be continued: \(reason)", for: "sessions"))
-            noteEnd(of: continuation.plan.session, at: now)
-        // Without a recorder, the next one that is started is asked.
-        case .unanswered: if isRecording { continueSession(continuation.plan) }
+            left.remove(session)
+            clearReport(of: session)
+            emit(.log(.notice, "the session is continued", ["session": "\(session)"]))
+            ask(for: session)
+        case .over(let startDate):
+            if let startDate, let from = continuation.plan.start.from,
+                abs(startDate.seconds(since: from)) > Self.startTolerance
+            {
+                reportRefusal(
+                    of: session,
+                    "this machine has an older session of this name, which is over: discard it, and restart relay lead")
+            } else {
+                left.remove(session)
+                noteEnd(of: session, at: now)
+            }
+        case .failed(let reason) where isRecording: reportRefusal(of: session, reason)
+        case .refused(let reason) where isRecording:
+            left.remove(session)
+            noteEnd(of: session, at: now)
+            reportRefusal(of: session, reason)
+        // A recorder that was told to stop refuses everything. Its successor is asked instead.
+        case .failed, .refused, .unanswered: if isRecording { continueSession(continuation.plan) }
         }
         wake(at: now)
     }
 
+    private func reportRefusal(of session: String, _ reason: String) {
+        emit(.log(.error, "a session can't be continued", ["session": "\(session)", LogKey.error: "\(reason)"]))
+        report(session, "can't be continued: \(reason)")
+    }
+
     // MARK: The end
 
-    /// The program is about to end: the recorder is stopped first, then the lease is given away.
+    /// Begins to stop the program: stops the recorder first, then releases the lease.
     package func stop(at now: Int64) {
         guard !isStopping else { return }
         isStopping = true
@@ -499,7 +544,7 @@ package final class Leadership: ProgramCore {
         endIfIdle()
     }
 
-    /// Gives the lease away, once no recorder runs under it.
+    /// Releases the lease when no recorder runs under it.
     private func release(at now: Int64) {
         guard let held = term else { return endIfIdle() }
         guard pending == nil else {
@@ -514,7 +559,7 @@ package final class Leadership: ProgramCore {
         value.renewal = renewals
         value.isReleased = true
         nextRequest = now
-        // If the answer to a renewal was lost, the revision is not known: then others wait their time.
+        // If the reply to a renewal was lost, the revision is unknown. Other machines then wait for their full patience.
         guard unsure == nil else { return endIfIdle() }
         write(value, revision: held.revision, at: now)
     }
@@ -524,6 +569,7 @@ package final class Leadership: ProgramCore {
         continuing = []
         asking = [:]
         unplanned = []
+        for session in reported { clearReport(of: session) }
     }
 
     private func endIfIdle() {

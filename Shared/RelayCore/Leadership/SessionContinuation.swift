@@ -1,19 +1,21 @@
 package import Messages
 
-/// A session that a recorder is to continue, in a term.
+/// A session that a recorder should continue, in a term.
 package struct SessionContinuation: Hashable, Sendable {
     package let plan: SessionPlan
     package let term: Int
 
-    /// What became of it.
+    /// The result of the request.
     package enum Outcome: Hashable, Sendable {
-        /// The recorder records it.
+        /// The recorder is recording the session.
         case running
-        /// It is over: nothing is to be continued.
-        case over
-        /// The recorder refused it.
+        /// The recorder has an ended session of this name. If its start time differs, it is an older session.
+        case over(startDate: WallTime?)
+        /// The recorder cannot continue the session at present. The next recorder is asked, here or on another machine.
+        case failed(String)
+        /// No recorder would continue the session.
         case refused(String)
-        /// The recorder ended before it answered; the next one is asked.
+        /// The recorder ended before it replied. The next recorder is asked.
         case unanswered
     }
 }

@@ -9,13 +9,13 @@ import Runtime
 import ServiceKit
 import ZeroMQ
 
-/// Runs `relay lead`: tells a `Leadership` what happens and when, and carries out what it asks for.
+/// Runs `relay lead`: passes events with their time to a `Leadership` and carries out its effects.
 actor LeadEngine: Engine {
     enum Queue: Int, EffectQueueName {
         case servers, directory, recorder, sessions, plans
     }
 
-    /// What is started, and with what.
+    /// The recorder's command and environment, and the endpoints at which it is reached.
     struct Program: Sendable {
         let command: [String]
         let variables: [String: String]
@@ -23,31 +23,32 @@ actor LeadEngine: Engine {
         let reply: Endpoint
     }
 
-    /// How long a recorder may take to start a session: it waits for its publishers first.
+    /// The timeout for starting a session: the recorder first waits for its publishers.
     private static let startTimeout = Duration.seconds(8)
     private static let answerTimeout = Duration.seconds(5)
-    /// When a recorder is asked again that refused because of the moment.
+    /// The pause before repeating a request that the recorder refused temporarily.
     private static let retryInterval = TimeSpan.milliseconds(500)
+    /// A recorder that is stopping also sends this code for requests that it no longer carries out.
+    private static let internalError = RequestError.internalError("").code
 
     let thread: SocketThread
     let runtime: Runtime<Leadership.Effect, Queue>
     let core: Leadership
-    /// The lease's name.
     let lease: String
     private let program: Program
     private let store: OwnThread<LeaseStore>
     private let directory: OwnThread<LeaseDirectory>
-    /// Waits for the recorder's end.
+    /// The thread that waits for the recorder's end.
     private let waiter: OwnThread<Void>
     private let events: Listener
     private let recorder: RequestClient
-    /// Another connection: one takes one request at a time.
+    /// A second connection, since each handles one request at a time.
     private let planner: RequestClient
     private var child: GuardedProgram?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// - Parameter peers: over sockets of a context, and on a thread, of its own.
+    /// - Parameter peers: uses sockets of its own context, on its own thread.
     init(
         core: sending Leadership, store: sending LeaseStore, directory: LeaseDirectory, program: Program, peers: Peers,
         health: Health, logger: Logger
@@ -74,14 +75,13 @@ actor LeadEngine: Engine {
             { try await self.events.onReconnect { await self.checkPlans() } })
     }
 
-    /// Stops the recorder, gives the lease away, and returns when that is done.
+    /// Stops the recorder, releases the lease, and returns when both are done.
     func finish() async {
         core.stop(at: time)
         perform()
         try? await wait { [core] in core.isOver }
     }
 
-    /// The time of the core's clock.
     var time: Int64 {
         let time = Self.elapsedClock()
         core.slept = time - now.monotonic
@@ -165,7 +165,7 @@ actor LeadEngine: Engine {
         }
         self.child = child
         logger.notice("started the recorder", metadata: ["term": "\(core.leadingTerm ?? 0)"])
-        // It may have been told to stop while it was started.
+        // The recorder may have been told to stop while it was starting.
         if !core.isRecording { child.kill() }
         let reason = await waiter.run { _ in child.wait() }
         self.child = nil
@@ -175,7 +175,7 @@ actor LeadEngine: Engine {
 
     // MARK: Sessions
 
-    /// Has the recorder record a session from its start, and adds its annotations.
+    /// Requests that the recorder records a session from its start, and adds the session's annotations.
     private func continueSession(_ continuation: SessionContinuation) async throws -> SessionContinuation.Outcome {
         while core.leadingTerm == continuation.term, core.hasRecorder {
             do {
@@ -184,10 +184,20 @@ actor LeadEngine: Engine {
             } catch let error as ZeroMQError where error.code == .timedOut {
                 continue
             } catch let error as RequestError {
-                if error.code == RequestError.Reason.alreadyRunning.code { return try await annotate(continuation) }
-                if error.code == RequestError.Reason.finished.code { return .over }
-                guard error.code == RequestError.Reason.busy.code || error.code == RequestError.Reason.timedOut.code
-                else { return .refused("\(error)") }
+                switch error.code {
+                case RequestError.Reason.alreadyRunning.code: return try await annotate(continuation)
+                case RequestError.Reason.finished.code:
+                    let request = RecordingStatus(session: continuation.plan.session)
+                    if let state = try? await recorder.send(request, timeout: Self.answerTimeout) {
+                        return .over(startDate: state.startDate)
+                    }
+                case RequestError.Reason.busy.code, RequestError.Reason.timedOut.code,
+                    RequestError.Reason.stopping.code:
+                    break
+                case RequestError.Reason.noSpace.code, RequestError.Reason.inputOutput.code, Self.internalError:
+                    return .failed("\(error)")
+                default: return .refused("\(error)")
+                }
                 try await wait(until: now.monotonic + Self.retryInterval.nanoseconds) { false }
             }
         }

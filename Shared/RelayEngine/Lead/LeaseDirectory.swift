@@ -2,7 +2,8 @@ import Files
 import Recording
 import SystemPackage
 
-/// What a data directory says of the lease under which its sessions were recorded: `lease.json`.
+/// The note in a data directory about the lease under which its sessions were recorded: `lease.json`, or `lease-2-of-3.json` for
+/// a shard.
 struct LeaseDirectory {
     private struct Note: Codable {
         var schema = "lease-note.v1"
@@ -11,29 +12,32 @@ struct LeaseDirectory {
         var term: Int
     }
 
-    private static let name = "lease.json"
-
     let data: FilePath
     let lease: String
+    /// The recorder's shard; nil if no other recorder shares the directory.
+    let shard: Shard?
+
+    private var name: String { "lease\(shard?.fileSuffix ?? "").json" }
 
     /// The last term in which a recorder ran here; nil if none did under this lease.
     func term() throws(RecordingError) -> Int? {
         let directory = Directory(data)
-        guard directory.contains(Self.name) else { return nil }
-        let note = try StoredJSON.read(Note.self, from: Self.name, in: directory)
+        guard directory.contains(name) else { return nil }
+        let note = try StoredJSON.read(Note.self, from: name, in: directory)
         return note.lease == lease ? note.term : nil
     }
 
-    /// Makes the directory ready for a term.
-    /// - Parameter setsAside: whether another machine recorded since: then its interrupted sessions are not continued here.
-    /// - Returns: where those are now.
-    /// - Throws: `locked` if a recorder runs here.
+    /// Prepares the directory for a term.
+    /// - Parameter setsAside: whether another machine has recorded since. This machine then does not continue its interrupted
+    ///   sessions.
+    /// - Returns: the new paths of the sessions that were set aside.
+    /// - Throws: `locked` if a recorder of the shard runs here.
     func prepare(term: Int, setsAside: Bool) throws(RecordingError) -> [FilePath] {
-        let lock = try DataLock.acquire(in: data)
+        let lock = try DataLock.acquire(in: data, shard: shard)
         defer { withExtendedLifetime(lock) {} }
-        let moved =
-            setsAside ? try SessionDirectory.setAsideInterrupted(in: data, suffix: ".before-term-\(term)") : []
-        try Directory(data).replace(Self.name, with: StoredJSON.document(Note(lease: lease, term: term)))
+        let suffix = ".before-term-\(term)"
+        let moved = setsAside ? try SessionDirectory.setAsideInterrupted(in: data, of: shard, suffix: suffix) : []
+        try Directory(data).replace(name, with: StoredJSON.document(Note(lease: lease, term: term)))
         return moved
     }
 }

@@ -2,17 +2,15 @@ import Messages
 import NATS
 import RelayCore
 
-/// The lease in its bucket. Its calls wait for the servers: it belongs to a thread of its own.
+/// The lease in its bucket. Calls block until the servers reply, so it belongs to its own thread.
 final class LeaseStore {
     static let bucket = "holdfast-leases"
-    /// What a lease may take: NATS refuses messages above 1 MB by default.
-    private static let maximumValue = 900_000
 
     private let connection: NATSConnection
     private let store: KeyValue
     private let key: String
     private let replicas: Int
-    /// Milliseconds.
+    /// The timeout of a request, in milliseconds.
     private let limit: Int64
     private var isOpen = false
 
@@ -27,12 +25,14 @@ final class LeaseStore {
     func read() -> Leadership.Answer {
         connection.connectAgain()
         do {
-            if !isOpen { try store.create(replicas: replicas, maximumValue: Self.maximumValue) }
+            if !isOpen { try store.create(replicas: replicas, maximumValue: Leadership.maximumSize) }
             isOpen = true
             guard let entry = try store.entry(key, limit: limit) else { return .absent(revision: nil) }
             guard let bytes = entry.value else { return .absent(revision: entry.revision) }
             return .value(try WireCoding.decode(LeaseValue.self, from: bytes), revision: entry.revision)
         } catch {
+            // The bucket was deleted; the next read creates it again.
+            if (error as? NATSError)?.isNotFound == true { isOpen = false }
             return .unknown("\(error)")
         }
     }
