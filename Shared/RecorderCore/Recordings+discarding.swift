@@ -5,45 +5,44 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// Discards sessions: the recorder removes all that it has of one, and adds a line to a ledger from which the other programs learn
-/// what to remove. The line contains no name.
+/// Discards sessions: the recorder removes all files of a session, and adds a line to a ledger from which the other programs
+/// learn what to remove. The line contains no name.
 ///
-/// One session after the other, until nothing of it is left but an empty directory that stands for it. That goes once the
-/// write-ahead log has none of its samples; the same checkpoint is for all sessions that wait for it.
+/// Sessions are erased one after the other, until only an empty directory stands for each. The directory is removed once the
+/// write-ahead log has none of the session's samples. One checkpoint serves all sessions that wait for it.
 extension Recordings {
-    /// Sessions that may wait to be discarded.
+    /// Most sessions that may wait to be discarded.
     package static let maximumDiscards = 1_000
-    /// How many sessions of which nothing is left wait for a checkpoint at most while others are discarded.
+    /// While more sessions wait to be discarded, a checkpoint begins once this many erased sessions need one.
     private static let maximumErased = 64
-    /// How often sessions are looked for that are to be discarded by now: in a tenth of the time that they are kept, within
-    /// these limits.
+    /// Bounds for the interval between searches for expired sessions. The interval is a tenth of the time that sessions are kept.
     private static let searchInterval = (shortest: TimeSpan.seconds(1), longest: TimeSpan.seconds(3_600))
 
     /// A session that is being discarded.
     package final class Discard {
         enum Stage {
             case waiting
-            /// It is cancelled, and ends first.
+            /// The session is cancelled, and has to end first.
             case ending
             case looking
             case retiring(SessionRecord, uploaded: WallTime?)
             case noting(DiscardedSession, of: SessionRecord)
             case erasing
-            /// The write-ahead log is to have nothing of it.
+            /// Waits until the write-ahead log has none of the session's samples.
             case clearing
             case finishing
         }
 
-        /// Nil if it is known by its hash only: its removal was interrupted.
+        /// Nil if only the hash of its name is known, because its removal was interrupted.
         let session: SessionIdentifier?
         let name: PersonalName
         let reason: DiscardedSession.Reason
         var stage = Stage.waiting
-        /// Its line, once that is durable.
+        /// The session's line in the ledger, once the line is durable.
         package fileprivate(set) var line: DiscardedSession?
-        /// Whether nothing of it is left in files; the write-ahead log may still have samples.
+        /// Whether the session has no files any more; the write-ahead log may still have samples.
         package fileprivate(set) var isErased = false
-        /// Nil until nothing of it is left.
+        /// Nil until the discard has ended.
         package fileprivate(set) var outcome: Result<DiscardedSession?, RequestError>?
 
         init(_ session: SessionIdentifier?, _ name: PersonalName, _ reason: DiscardedSession.Reason) {
@@ -53,41 +52,41 @@ extension Recordings {
         }
     }
 
-    /// A step that the caller carries out for a session that is discarded; see `SessionDisposal`.
+    /// A step that the caller carries out to discard a session; see `SessionDisposal`.
     package enum DisposalStep: Sendable {
         case look(SessionIdentifier?, PersonalName)
         case retire(SessionIdentifier)
         case note(DiscardedSession)
         case erase(PersonalName)
         case finish(PersonalName)
-        /// Look for sessions whose upload was confirmed before a date, at most so many: `foundExpired`.
+        /// Find up to `limit` sessions whose upload was confirmed before a date: `foundExpired`.
         case search(before: WallTime, limit: Int)
     }
 
     /// A clearing of the write-ahead log.
     struct Clearing {
         let discards: [Discard]
-        /// What the log has before it is to go; nil until its next segment has begun.
+        /// The log is to be deleted up to here; nil until its next segment has begun.
         var position: Int?
-        /// Whether a removal of all that is under way.
+        /// Whether the removal that clears the log is under way.
         var isRemoving = false
     }
 
-    /// What is to be discarded, and how far that is.
+    /// The sessions to discard, and how far each one is.
     struct Discards {
-        /// The first one is under way.
+        /// The first one is being discarded.
         var waiting: Deque<Discard> = []
-        /// Of these nothing is left but what the write-ahead log may have.
+        /// Sessions of which only the write-ahead log may still have samples.
         var erased: [Discard] = []
         var clearing: Clearing?
-        /// When expired sessions are looked for next, on the monotonic clock; nil while they are.
+        /// When to search for expired sessions next, on the monotonic clock; nil during a search.
         var searchAt: Int64? = 0
     }
 
-    // MARK: What is asked
+    // MARK: Requests
 
     /// Discards a session.
-    /// - Parameter isForced: also if it goes on, or its upload was not confirmed.
+    /// - Parameter isForced: whether to discard the session even if it is running or its upload was not confirmed.
     package func discard(_ session: SessionIdentifier, isForced: Bool, at now: Moment) throws(RequestError) -> Discard {
         guard starting[session] == nil else {
             throw RequestError(.notOver, "session \(session) is starting: stop or cancel it first")
@@ -102,12 +101,12 @@ extension Recordings {
         }
         guard discards.waiting.count < Self.maximumDiscards else {
             throw RequestError(
-                .busy, "\(Self.maximumDiscards) sessions are to be discarded before it: ask again", retryAfter: 5)
+                .busy, "\(Self.maximumDiscards) sessions are waiting to be discarded: ask again", retryAfter: 5)
         }
         return add(Discard(session, PersonalName(of: session.text), isForced ? .forced : .requested), at: now)
     }
 
-    /// Finishes what was interrupted.
+    /// Finishes discards that were interrupted.
     package func discard(_ unfinished: [PersonalName], at now: Moment) {
         for name in unfinished { _ = add(Discard(nil, name, .requested), at: now) }
     }
@@ -125,7 +124,7 @@ extension Recordings {
         while let discard = discards.waiting.first {
             if case .waiting = discard.stage { begin(discard, at: now) }
             if case .ending = discard.stage { lookOnceEnded(discard) }
-            // One that was refused makes way for the next.
+            // A refused discard makes way for the next.
             if discard.outcome == nil { break }
         }
         advanceClearing()
@@ -133,7 +132,7 @@ extension Recordings {
 
     private func lookOnceEnded(_ discard: Discard) {
         guard let session = discard.session, sessions[session] == nil, endings[session] == nil else { return }
-        // What could not be stored is not to be stored any more.
+        // An end that could not be stored is no longer needed.
         if unstored.removeValue(forKey: session) != nil { brokenFiles.remove(session) }
         emit(.forget(session))
         look(discard)
@@ -165,7 +164,7 @@ extension Recordings {
         emit(.dispose(.look(discard.session, discard.name)))
     }
 
-    /// Takes what the disk has of a session that is to be discarded.
+    /// Takes the state on disk of a session that is to be discarded.
     package func viewed(_ outcome: Result<SessionDisposal.View, RecordingError>, at now: Moment) {
         guard let discard = discards.waiting.first, case .looking = discard.stage else { return }
         switch outcome {
@@ -178,7 +177,7 @@ extension Recordings {
     private func decide(_ discard: Discard, _ view: SessionDisposal.View, at now: Moment) {
         if let retired = view.retired {
             if view.record != nil {
-                // One of the same name whose removal was interrupted comes first.
+                // An earlier session of the same name comes first: its removal was interrupted.
                 discard.stage = .waiting
                 return discards.waiting.prepend(Discard(nil, discard.name, .requested))
             }
@@ -197,10 +196,10 @@ extension Recordings {
                 discard.line = line
                 return end(discard, .success(line))
             }
-            // A leftover that somebody removed.
+            // Somebody removed the leftover of an interrupted discard.
             guard let session = discard.session else { return end(discard, .success(nil)) }
             return refuse(
-                discard, .unknownSession, "there is no session \(session): recording.list has those that there are")
+                discard, .unknownSession, "there is no session \(session): recording.list lists the existing ones")
         }
         if let reason = refusal(to: discard, record, view) {
             return end(discard, .failure(reason))
@@ -214,6 +213,12 @@ extension Recordings {
     ) -> RequestError? {
         if discard.reason == .forced { return nil }
         let session = record.session
+        if view.isSetAside {
+            return RequestError(
+                .wouldDelete,
+                "another machine continued session \(session), and what this one recorded of it was set aside: discard it with "
+                    + "force")
+        }
         if let shard = record.shard, shard != settings.shard {
             return RequestError(
                 .wouldDelete,
@@ -231,7 +236,7 @@ extension Recordings {
             guard view.hasLaterAnnotations else { return nil }
             return RequestError(
                 .wouldDelete,
-                "session \(session) has annotations that came after its archive was made, and that the receiver does not have: "
+                "session \(session) has annotations that were added after its archive was made, and that the receiver does not have: "
                     + "export the session, then discard it with force")
         }
         return RequestError(
@@ -251,7 +256,7 @@ extension Recordings {
         emit(.dispose(.erase(discard.name)))
     }
 
-    /// Takes the result of a step.
+    /// Takes the result of retiring, noting or erasing a session.
     package func disposed(_ failure: RecordingError?, at now: Moment) {
         guard let discard = discards.waiting.first else { return }
         if let failure {
@@ -291,7 +296,7 @@ extension Recordings {
     private func refuse(_ discard: Discard, _ error: RecordingError) {
         emit(.log(.error, "a session could not be discarded", [LogKey.error: "\(error)"]))
         emit(
-            .degraded("a session could not be discarded; it is tried again at the next start: \(error)", for: "discard")
+            .degraded("a session could not be discarded; this is retried at the next start: \(error)", for: "discard")
         )
         refuse(discard, error.code == .noSpace ? .noSpace : .inputOutput, error.description)
     }
@@ -299,7 +304,7 @@ extension Recordings {
     private func end(_ discard: Discard, _ outcome: Result<DiscardedSession?, RequestError>) {
         discard.outcome = outcome
         discards.waiting.removeAll { $0 === discard }
-        // Whoever waits for a leftover of the same name would look, and wait for it again.
+        // A discard that waits for a leftover of the same name would find it and wait again, without end.
         guard case .failure = outcome, discard.session == nil,
             let next = discards.waiting.first, next.name == discard.name
         else { return }
@@ -308,7 +313,7 @@ extension Recordings {
 
     // MARK: The write-ahead log
 
-    /// Has the write-ahead log forget sessions of which nothing else is left.
+    /// Clears the write-ahead log of sessions of which nothing else is left.
     private func advanceClearing() {
         if discards.clearing == nil, !discards.erased.isEmpty,
             discards.waiting.isEmpty || discards.erased.count >= Self.maximumErased
@@ -339,20 +344,20 @@ extension Recordings {
     }
 
     /// Takes the result of a removal of the log.
-    /// - Parameter left: nil if it failed.
+    /// - Parameter left: bytes left; nil if the removal failed.
     func cleared(_ left: Int?) {
         guard let clearing = discards.clearing, clearing.isRemoving, logRemovals == 0 else { return }
         guard left != nil else {
             emit(
                 .degraded(
-                    "the write-ahead log could not be deleted, and has samples of sessions that were discarded: it is tried "
-                        + "again at the next start", for: "discard"))
+                    "the write-ahead log could not be deleted, and has samples of sessions that were discarded: this is retried "
+                        + "at the next start", for: "discard"))
             for discard in clearing.discards {
                 discard.outcome = .failure(
                     RequestError(
                         .inputOutput,
-                        "the write-ahead log could not be deleted, and has samples of the session: look at the recorder's "
-                            + "log, and start it anew"))
+                        "the write-ahead log could not be deleted, and has samples of the session: check the recorder's "
+                            + "log, and restart it"))
             }
             discards.clearing = nil
             return
@@ -363,7 +368,7 @@ extension Recordings {
         }
     }
 
-    /// Takes the result of the last step.
+    /// Takes the result of a `finish` step.
     package func finished(_ name: PersonalName, _ failure: RecordingError?, at now: Moment) {
         guard let clearing = discards.clearing else { return }
         for discard in clearing.discards where discard.name == name && discard.outcome == nil {

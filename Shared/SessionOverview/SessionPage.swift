@@ -4,9 +4,9 @@ package import Recording
 import StepDetection
 import StepRecordings
 
-/// A session's report as a page that needs nothing else: what is attached to a lab notebook.
+/// A session's report as a self-contained HTML page, for example to attach to a lab notebook.
 ///
-/// The same session gives the same bytes. Whatever people or programs named is shown as text.
+/// The same session gives the same bytes. All names from people or programs are shown as text.
 package struct SessionPage {
     private static let columns = 900
     private static let plotHeight = 120.0
@@ -19,7 +19,7 @@ package struct SessionPage {
     private let annotations: [Annotation]
     private let sums: [String: String]
     private let streams: [StreamOverview]
-    /// From when to when the plots go, in nanoseconds since the session's start.
+    /// The time range of the plots, in nanoseconds since the session's start.
     private let span: Range<Int64>
     /// The streams in which steps were counted.
     private let walks: [CountedRecording]
@@ -94,12 +94,27 @@ package struct SessionPage {
         guard let report else {
             return "<p class=\"bad\">The session is \(Self.escaped(summary.status.rawValue)): it has no report yet.</p>"
         }
-        let failures = report.failures.map { "<li>\(Self.escaped($0))</li>" }.joined()
-        let lost = report.streams.reduce(0) { $0 + $1.lost }
-        return report.isWhole
-            ? "<p class=\"good\">Whole: every sample that belongs to the session is in its files.</p>"
-            : "<p class=\"bad\">Not whole: \(lost) samples are lost.</p>"
-                + (failures.isEmpty ? "" : "<ul>\(failures)</ul>")
+        let damage = streams.flatMap(\.damage)
+        let damaged =
+            damage.isEmpty
+            ? "" : "<p class=\"bad\">Damaged: files of the session are missing or have changed.</p>" + Self.list(damage)
+        if !report.isWhole {
+            let lost = report.streams.reduce(0) { $0 + $1.lost }
+            return damaged + "<p class=\"bad\">Not whole: \(lost) samples are lost.</p>" + Self.list(report.failures)
+        }
+        // Files removed by a ring are no longer part of the session.
+        let removed = summary.streams.reduce(0) { $0 + ($1.removed ?? []).count { $0.reason != RemovedFile.ring } }
+        if removed > 0 || !damage.isEmpty {
+            let count = removed > 0 ? " Files removed since then: \(removed)." : ""
+            return damaged + "<p>The session was whole when it ended.\(count)</p>"
+        }
+        return "<p class=\"good\">Whole: every sample that belongs to the session is in its files.</p>"
+    }
+
+    private static func list(_ items: [String]) -> String {
+        if items.isEmpty { return "" }
+        let rest = items.count > maximumRows ? "<li>… and \(items.count - maximumRows) more</li>" : ""
+        return "<ul>\(items.prefix(maximumRows).map { "<li>\(escaped($0))</li>" }.joined())\(rest)</ul>"
     }
 
     private var overview: String {
@@ -170,7 +185,7 @@ package struct SessionPage {
         return rows
     }
 
-    /// How the session was walked, as `step-counter count` says it; empty if steps were not counted.
+    /// The gait measures, as `step-counter count` reports them; empty if steps were not counted.
     private var walking: String {
         if walks.isEmpty { return "" }
         func measures(_ gait: GaitMeasures) -> [String] {
@@ -240,7 +255,7 @@ package struct SessionPage {
 
     // MARK: Plots
 
-    /// Where a time is in a plot.
+    /// The x coordinate of a time in a plot.
     private func place(_ time: Int64) -> Double {
         let width = Double(span.upperBound - span.lowerBound)
         return (Double(time - span.lowerBound) / width * Double(Self.columns) * 10).rounded() / 10
@@ -300,14 +315,14 @@ package struct SessionPage {
             """
     }
 
-    /// A field's line. It ends where samples are missing.
+    /// A field's line, interrupted where samples are missing.
     private func line(
         _ part: Envelope.Part, _ values: [Envelope.Extremes], _ stream: StreamOverview, _ level: (Double) -> Double
     ) -> String {
         var text = ""
         var last: Int64?
         var gap = stream.gaps.startIndex
-        // Samples may be farther apart than the columns.
+        // Samples may be farther apart than the columns are wide.
         let steps = zip(part.times, part.times.dropFirst()).map { $1 - $0 }.sorted()
         let usual = steps.isEmpty ? part.width : steps[steps.count / 2]
         for (time, extremes) in zip(part.times, values) {
@@ -316,7 +331,7 @@ package struct SessionPage {
                 continue
             }
             while gap < stream.gaps.endIndex, let end = stream.gaps[gap].to, end < time {
-                // The column that begins before the gap's end was drawn already.
+                // The column that begins before the gap's end was already drawn.
                 if let start = last, end > start { last = nil }
                 gap += 1
             }
@@ -334,7 +349,7 @@ package struct SessionPage {
         rectangle(place(from), place(to), colour)
     }
 
-    /// At least as wide as can be seen.
+    /// A rectangle at least wide enough to be seen.
     private func rectangle(_ from: Double, _ to: Double, _ colour: String) -> String {
         let width = max(1.5, ((to - from) * 10).rounded() / 10)
         return "<rect x=\"\(from)\" width=\"\(width)\" height=\"\(Self.plotHeight)\" fill=\"\(colour)\"/>"
@@ -346,7 +361,7 @@ package struct SessionPage {
             bars: "each bar a tenth wider than the one before")
     }
 
-    /// The time from publication to disk, of what was recorded since the recorder's last start.
+    /// The time from publication to disk, for samples since the recorder's last start.
     private var latencyHistogram: String {
         guard let buckets = report?.commitLatency.buckets else { return "" }
         var before = SessionReport.Latency.Bucket(bound: 0, count: 0)
@@ -358,7 +373,7 @@ package struct SessionPage {
         return histogram("Time from publication to disk", Array(bins), bars: "bars end at \(bounds) ms")
     }
 
-    /// - Parameter bars: what the bars are.
+    /// - Parameter bars: describes the bars.
     private func histogram(_ title: String, _ bins: [IntervalHistogram.Bin], bars description: String) -> String {
         guard let most = bins.map(\.count).max(), let first = bins.first, let last = bins.last else { return "" }
         let width = (Double(Self.columns) / Double(bins.count) * 10).rounded(.down) / 10
@@ -391,7 +406,7 @@ package struct SessionPage {
         [latency.median, latency.p99, latency.maximum].map { TextColumns.decimal($0 * 1_000, places: 1) }
     }
 
-    /// Four digits, about.
+    /// A number with about four digits.
     private static func value(_ number: Double) -> String {
         let size = number.magnitude
         if size >= 1e7 || size != 0 && size < 1e-3 { return "\(number)" }
@@ -423,7 +438,7 @@ package struct SessionPage {
             case "\"": escaped += "&quot;"
             case "'": escaped += "&#39;"
             case "\n", "\t": escaped.unicodeScalars.append(scalar)
-            // Invisible, or turns what follows around.
+            // Invisible, or reverses the direction of the text after it.
             case let other
             where other.value < 0x20 || (0x7F...0x9F).contains(other.value)
                 || (0x202A...0x202E).contains(other.value) || (0x2066...0x2069).contains(other.value):

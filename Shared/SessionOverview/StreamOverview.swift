@@ -4,35 +4,36 @@ package import Recording
 
 /// A stream of a session over its whole length: its envelope, and where samples are missing.
 package struct StreamOverview: Sendable {
-    /// A time without samples.
+    /// A time range without samples.
     package struct Hole: Hashable, Sendable {
-        /// The samples before and after it, in nanoseconds since the session's start; nil at the stream's ends.
+        /// The times of the samples before and after the hole, in nanoseconds since the session's start; nil at the stream's
+        /// ends.
         package var from: Int64?
         package var to: Int64?
     }
 
-    /// Columns that are kept: those of an hour are a sixteenth of a second wide.
+    /// Limit of columns; in an hour of data, each is a sixteenth of a second wide.
     package static let maximumColumns = 65_536
     private static let maximumHoles = 10_000
 
     package let stream: StreamName
-    /// The fields that are numbers.
+    /// The numeric fields.
     package let fields: [String]
     package let unit: String?
     package private(set) var envelope: Envelope
     package private(set) var samples = 0
-    /// The times between samples that follow on each other.
+    /// The times between consecutive samples.
     package private(set) var intervals = IntervalHistogram()
-    /// Where samples were lost. There may be more than are kept.
+    /// Where samples were lost; limited in number, so some may be left out.
     package private(set) var gaps: [Hole] = []
-    /// What can't be read, for a person.
+    /// Files that are missing or were changed since the recording, described for people.
     package private(set) var damage: [String] = []
 
-    /// Bytes that it takes in memory, about.
+    /// Approximate size in memory, in bytes.
     package var byteCount: Int { envelope.byteCount + gaps.count * MemoryLayout<Hole>.stride + 1_000 }
 
     /// Reads a stream's files, one record at a time.
-    /// - Parameter log: one of the record's.
+    /// - Parameter log: a log of the record.
     /// - Throws: `RecordingError` if a file can't be read.
     package init(
         _ log: SessionRecord.Log, of record: SessionRecord, in session: SessionDirectory,
@@ -41,15 +42,16 @@ package struct StreamOverview: Sendable {
         var reader = try StreamReader(log, of: record, in: session, acceptsDamage: true)
         stream = StreamName(device: log.device, stream: log.stream)
         unit = log.unit
-        let numeric = (1..<max(1, log.fields.count)).filter { field in
-            log.types.map { field < $0.count && $0[field] == .number } ?? true
+        let whole = reader.log
+        let numeric = (1..<max(1, whole.fields.count)).filter { field in
+            whole.types.map { field < $0.count && $0[field] == .number } ?? true
         }
-        fields = numeric.map { log.fields[$0] }
+        fields = numeric.map { whole.fields[$0] }
         var envelope = Envelope(fields: numeric.count, maximumColumns: maximumColumns)
         var samples = 0
         var intervals = IntervalHistogram()
         var last: Int64?
-        /// The sample before, if the next one follows on it.
+        /// The time of the previous sample, if the next one may be consecutive.
         var previous: Int64?
         var open: Hole?
         var gaps: [Hole] = []
@@ -92,5 +94,10 @@ package struct StreamOverview: Sendable {
         self.intervals = intervals
         self.gaps = gaps
         damage = reader.damage
+        // A file that was truncated between two records can be read to its end without an error.
+        for file in log.files where session.directory.contains(file.name) {
+            let bytes = session.size(of: file.name)
+            if bytes != file.bytes { damage.append("\(file.name): it has \(bytes) bytes, and had \(file.bytes)") }
+        }
     }
 }

@@ -3,11 +3,11 @@ package import Messages
 package import Recording
 package import SystemPackage
 
-/// A session on disk with everything that a recorder writes, made sample by sample.
+/// A session on disk with all files that a recorder writes, made sample by sample.
 ///
 /// The publisher's uptime is 1,000 s at the session's start, 2026-11-21T10:00:00Z on both clocks.
 package final class MadeSession {
-    /// A stream's files while they are made.
+    /// A stream while its files are made.
     private final class Stream {
         var log: SessionRecord.Log
         var formatter: RecordFormatter
@@ -88,7 +88,7 @@ package final class MadeSession {
     /// Writes a sample.
     /// - Parameters:
     ///   - time: seconds since the session's start.
-    ///   - values: JSON, with commas between them.
+    ///   - values: JSON values, separated by commas.
     package func sample(_ name: String, _ time: Double, _ values: String) throws {
         let stream = try stream(name)
         let uptime = (time * 1e9).rounded() / 1e9 + 1000
@@ -114,7 +114,7 @@ package final class MadeSession {
 
     // MARK: Absent samples
 
-    /// Samples that are lost.
+    /// Records a gap of lost samples.
     package func gap(_ name: String, count: Int, reason: Gap.Reason = .notRetained, at time: Double) throws {
         let stream = try stream(name)
         let gap = Gap(
@@ -125,14 +125,14 @@ package final class MadeSession {
         stream.log.gaps.append(gap)
     }
 
-    /// A pause of one stream, in which no samples were taken.
+    /// Pauses one stream; no samples are taken.
     package func pause(_ name: String, from: Double, to: Double) throws {
         try mark(.pause, at: from, stream(name))
         try mark(.resume, at: to, stream(name))
         record.pauses.append(SessionRecord.Pause(from: from, to: to, stream: StreamName(name)))
     }
 
-    /// Samples that were left out in a pause of the whole session.
+    /// Pauses the whole session; `counts` samples of each stream are left out.
     package func pause(from: Double, to: Double, leavingOut counts: [String: Int]) throws {
         for name in order { try mark(.pause, at: from, stream(name)) }
         for name in order { try mark(.resume, at: to, stream(name)) }
@@ -147,7 +147,7 @@ package final class MadeSession {
         }
     }
 
-    /// The publisher starts anew.
+    /// Restarts the publisher, which begins a new epoch.
     package func beginEpoch(_ name: String, _ epoch: String, at time: Double) throws {
         let stream = try stream(name)
         stream.log.epochs[stream.log.epochs.count - 1].next = stream.next
@@ -176,7 +176,17 @@ package final class MadeSession {
         try mark(.step, at: time, stream, describes: true)
     }
 
-    /// Notes how far the publisher's clock is ahead of the recorder's at a time of the publisher's, in seconds.
+    /// Continues a stream in a new file, with other columns.
+    package func change(_ name: String, to fields: [String], types: [FieldType]? = nil, at time: Double) throws {
+        let stream = try stream(name)
+        stream.log.fields = ["uptime"] + fields
+        stream.log.types = types
+        stream.formatter = RecordFormatter(
+            format: stream.formatter.format, sensorType: stream.log.stream, fields: stream.log.fields, types: types)
+        try rotate(name, at: time)
+    }
+
+    /// Records by how many seconds the publisher's clock is ahead of the recorder's, at a time on the publisher's clock.
     package func compareClocks(at time: Double, ahead: Double, roundTrip: Double = 0.001) {
         record.clocks.append(
             ClockComparison(
@@ -184,7 +194,7 @@ package final class MadeSession {
                 clock: ClockReading(uptime: 1000 + time, date: date(time)), roundTrip: roundTrip))
     }
 
-    /// Stores `session.json` as it is while the session runs.
+    /// Writes `session.json` as it is while the session runs.
     package func store() throws {
         record.logs = try order.map { name throws(RecordingError) in
             let stream = try stream(name)

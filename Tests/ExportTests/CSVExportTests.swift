@@ -10,7 +10,7 @@ import Testing
 /// Sessions as tables of comma-separated values.
 @Suite(.timeLimit(.minutes(1)))
 struct CSVExportTests {
-    /// A session with a gap, a pause, a step, a rotated file and values that are no digits.
+    /// A session with a gap, a pause, a step, a rotated file and values that are not digits.
     private static func made(in data: FilePath) throws -> MadeSession {
         let session = try MadeSession(in: data)
         try session.add("left-wrist/accelerometer")
@@ -120,6 +120,45 @@ struct CSVExportTests {
             }
             #expect(try exported.text("s1/a_b.csv") == "time,x,\"y, z\"\n0.5,-1.50,NaN\n1,,2\n")
             #expect(!exported.outcome.hasLoss)
+        }
+    }
+
+    @Test(arguments: LogFormat.allCases)
+    func eachValueIsUnderItsOwnNameIfColumnsChanged(_ format: LogFormat) throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            func add(_ name: String, _ former: [String], _ rows: [String]) throws {
+                try session.add(name, fields: former, format: format)
+                for (index, row) in rows.enumerated() { try session.sample(name, 0.25 + Double(index) / 4, row) }
+            }
+            func change(_ name: String, to fields: [String], types: [FieldType]? = nil, _ rows: [String]) throws {
+                try session.change(name, to: fields, types: types, at: 0.75)
+                for (index, row) in rows.enumerated() { try session.sample(name, 1 + Double(index) / 4, row) }
+            }
+            try add("a/swapped", ["temp", "hum"], ["21,40", "22,41"])
+            try change("a/swapped", to: ["hum", "temp"], ["42,23", "43,24"])
+            try add("a/wider", ["a"], ["1", "2"])
+            try change("a/wider", to: ["a", "b"], ["3,13", "4,14"])
+            try add("a/narrower", ["a", "b"], ["1,11", "2,12"])
+            try change("a/narrower", to: ["b"], ["13", "14"])
+            try add("a/labelled", ["a"], ["1", "2"])
+            try change(
+                "a/labelled", to: ["label", "a"], types: [.number, .text, .number], [#""up",3"#, #""down",4"#])
+            try session.finish(at: 2)
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv) {
+                $0.clock = .recorder
+            }
+            #expect(
+                try exported.text("s1/a_swapped.csv")
+                    == "time,hum,temp\n0.25,40,21\n0.5,41,22\n1,42,23\n1.25,43,24\n")
+            #expect(try exported.text("s1/a_wider.csv") == "time,a,b\n0.25,1,\n0.5,2,\n1,3,13\n1.25,4,14\n")
+            #expect(try exported.text("s1/a_narrower.csv") == "time,b,a\n0.25,11,1\n0.5,12,2\n1,13,\n1.25,14,\n")
+            #expect(
+                try exported.text("s1/a_labelled.csv") == "time,label,a\n0.25,,1\n0.5,,2\n1,up,3\n1.25,down,4\n")
+            #expect(!exported.outcome.hasLoss)
+            // The topics of MCAP are described before their samples are read.
+            let messages = try Exported(session.directory, to: directory.appending("mcap"), .mcap)
+            #expect(messages.outcome.samples == 16)
         }
     }
 

@@ -13,12 +13,12 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Gaps of a session are filled from the phone's own recording.
+/// Fills a session's gaps from the phone's own recording.
 @Suite(.timeLimit(.minutes(5)))
 struct FillTests {
     private typealias Loss = PhoneRecording.Loss
 
-    /// In every place: at the beginning and the end, one after the other, across a step and a change of files.
+    /// Gaps in every place: at the beginning and the end, in succession, across a step and across a change of files.
     private static let losses: [String: [Loss]] = [
         "accelerometer": [
             Loss(0..<3), Loss(40..<52), Loss(52..<60, reason: .publisherUnreachable), Loss(200..<201),
@@ -43,7 +43,7 @@ struct FillTests {
             .run(from: PhoneExport(export))
     }
 
-    /// The samples of a stream as everybody reads them: nanoseconds since the session's start, and the values as JSON.
+    /// The samples of a stream as any reader sees them: nanoseconds since the session's start, and the values as JSON.
     private static func samples(
         of stream: String, in session: SessionDirectory
     ) throws -> [(sample: PhoneRecording.Sample, sequence: Int, isFilled: Bool, step: String)] {
@@ -80,7 +80,7 @@ struct FillTests {
         return files
     }
 
-    /// What an export of the session is written as.
+    /// The format of the phone's export.
     enum Form: CaseIterable { case csvZip, jsonZip, json, directory }
 
     private static func write(_ phone: PhoneRecording, _ form: Form, in directory: FilePath) throws -> FilePath {
@@ -103,6 +103,21 @@ struct FillTests {
     }
 
     // MARK: Filling
+
+    @Test(arguments: LogFormat.allCases)
+    func aStreamWhoseColumnsChangedIsFilledInByTheirNames(_ format: LogFormat) throws {
+        try withTemporaryDirectory { directory in
+            let phone = PhoneRecording()
+            let session = try phone.session(
+                in: directory, format: format, losing: Self.losses, rotatingAt: 60, turnsColumns: true)
+            let outcome = try Self.fill(session, from: Self.write(phone, .json, in: directory))
+            #expect(outcome.remainingGaps == 0)
+            for sensor in phone.sensors {
+                let found = try Self.samples(of: sensor.stream, in: session)
+                #expect(found.map(\.sample) == phone.own(sensor.stream), "\(sensor.stream)")
+            }
+        }
+    }
 
     @Test(arguments: Form.allCases, LogFormat.allCases)
     func everyLostSampleIsFilledIn(_ form: Form, _ format: LogFormat) throws {
@@ -130,7 +145,7 @@ struct FillTests {
                 #expect(found.indices.filter { found[$0].isFilled } == lost.sorted(), "\(sensor.stream)")
                 #expect(found.allSatisfy { ($0.step == "back") == ($0.sample.time >= 3_500_000_000) })
             }
-            // Nothing that was there before has changed, and the documents of before are kept.
+            // Existing content has not changed, and the earlier documents are kept.
             let after = try Self.files(session)
             for (name, bytes) in before {
                 let isDocument = ["session.json", "report.json", "SHA256SUMS"].contains(name)
@@ -210,7 +225,7 @@ struct FillTests {
             var phone = PhoneRecording()
             let session = try phone.session(
                 in: directory, losing: ["accelerometer": [Loss(100..<140, count: 38, reason: .estimated)]])
-            // Parts whose sum is exactly what was recorded.
+            // Parts whose sum is exactly the recorded range.
             let total = phone.sensors[0]
             func part(_ table: String, _ value: (Double) -> Double) -> PhoneRecording.Sensor {
                 var sensor = total
@@ -239,7 +254,7 @@ struct FillTests {
         }
     }
 
-    /// Messages that are missing have an unknown number of samples: what the phone has is what they had.
+    /// Missing messages have an unknown number of samples: the phone's samples show how many they were.
     @Test(arguments: [35, 41, 52, 0])
     func anEstimateNeedNotBeRight(_ count: Int) throws {
         try withTemporaryDirectory { directory in
@@ -273,7 +288,7 @@ struct FillTests {
                     "accelerometer": [Loss(100..<120), Loss(300..<350), Loss(600..<640, reason: .estimated)],
                     "gyroscope": [Loss(10..<20)],
                 ])
-            // It begins in one gap and ends in another.
+            // The first export begins in one gap and ends in another.
             let first = directory.appending("first.zip")
             try Self.write(phone.csv(310..<620, without: ["Gyroscope"]), to: first)
             let outcome = try Self.fill(session, from: first)
@@ -338,21 +353,21 @@ struct FillTests {
     }
 
     @Test func samplesOfAPauseAreNotFilledIn() throws {
-        // All of the pause, and ten samples on each side.
+        // The whole pause, with ten samples on each side.
         try expectOnlyThoseBesideThePause { made, stream in try made.gap(stream, count: 120, at: 1) }
     }
 
     @Test func aGapInAPauseIsNoneOnceItsSamplesAreKnown() throws {
         try expectOnlyThoseBesideThePause { made, stream in
             try made.gap(stream, count: 20, at: 1)
-            // All of this one was taken in the pause.
+            // All samples of this gap were taken during the pause.
             try made.gap(stream, count: 80, reason: .publisherUnreachable, at: 1.2)
             try made.gap(stream, count: 20, at: 2)
         }
     }
 
     /// Loses samples 100 to 219 around a pause, and expects that those of the pause, 110 to 209, are not filled in.
-    /// - Parameter lose: notes the gaps.
+    /// - Parameter lose: records the gaps.
     private func expectOnlyThoseBesideThePause(_ lose: (MadeSession, String) throws -> Void) throws {
         try withTemporaryDirectory { directory in
             let phone = PhoneRecording()
@@ -378,7 +393,7 @@ struct FillTests {
         }
     }
 
-    /// The publisher was killed, and the recorder can't know how many samples it had.
+    /// The publisher was killed, and the recorder cannot know how many samples it had taken.
     @Test func whatIsBetweenTwoRunsOfThePublisherIsFilledIn() throws {
         try withTemporaryDirectory { directory in
             let phone = PhoneRecording()
@@ -392,7 +407,7 @@ struct FillTests {
             try made.gap(stream, count: 0, reason: .epochEnded, at: 1)
             try made.beginEpoch(stream, "E2", at: 4)
             for sample in truth[400...] {
-                // It compared the clocks anew.
+                // The new run has compared the clocks again.
                 try made.sample(
                     stream, Double(sample.time + 12_345) / 1e9, sample.values.joined(separator: ","))
             }
@@ -468,7 +483,7 @@ struct FillTests {
             for (what, changed) in changes {
                 try Self.write(changed, to: session.directory.path.appending(name))
                 #expect(session.verify().verdict == .damaged, "\(what)")
-                // Also if somebody has written new hashes.
+                // Even if the hashes were updated to match.
                 let sums = try session.directory.read("SHA256SUMS")
                 try session.writeChecksums()
                 #expect(session.verify().verdict == .damaged, "\(what)")
@@ -485,7 +500,7 @@ struct FillTests {
 
     // MARK: Refusals
 
-    /// What is refused says why, and changes nothing.
+    /// A refusal must give the reason and change nothing.
     private func expectRefusal(
         _ session: SessionDirectory, from export: FilePath, saying words: String, code: RecordingError.Code? = nil,
         _ change: (inout SessionFill.Options) -> Void = { _ in }
@@ -519,7 +534,7 @@ struct FillTests {
             try expectRefusal(whole, from: other, saying: "the times do not overlap")
             let later = directory.appending("later.zip")
             try Self.write(phone.csv(820..<840), to: later)
-            try expectRefusal(whole, from: later, saying: "nothing of it belongs into a gap")
+            try expectRefusal(whole, from: later, saying: "none of its samples belong in a gap")
             let sensors = directory.appending("sensors.zip")
             let barometer = Array("time,seconds_elapsed,pressure\n1795255200000000000,0,1013\n".utf8)
             try Self.write(StoredZip([("Barometer.csv", barometer)]).bytes, to: sensors)
@@ -559,7 +574,7 @@ struct FillTests {
             let export = directory.appending("export.zip")
             try Self.write(other.csv(), to: export)
             try expectRefusal(made.directory, from: export, saying: "left, right")
-            try expectRefusal(made.directory, from: export, saying: "nothing of it belongs") { $0.device = "left" }
+            try expectRefusal(made.directory, from: export, saying: "none of its samples belong") { $0.device = "left" }
             let outcome = try Self.fill(made.directory, from: export) { $0.device = "right" }
             #expect(outcome.samples == 10 && outcome.remainingGaps == 1)
             let left = directory.appending("left.zip")
@@ -585,7 +600,7 @@ struct FillTests {
 
     // MARK: Archives
 
-    /// A session with two archives beside one of another session, and the phone's export.
+    /// A session with two archives, beside one of another session, and the phone's export.
     private static func archived(
         in directory: FilePath
     ) throws -> (session: SessionDirectory, export: FilePath, archives: Directory) {
@@ -604,7 +619,7 @@ struct FillTests {
     @Test func anArchiveThatWasMadeBeforeIsMadeAnew() throws {
         try withTemporaryDirectory { directory in
             let (session, export, archives) = try Self.archived(in: directory)
-            // While an archiver is at work on it.
+            // While an archiver works on the session.
             let claim = try #require(try DirectoryLock.take("walk-1", in: archives))
             let error = #expect(throws: RecordingError.self) { try Self.fill(session, from: export) }
             #expect(error?.code == .locked)
@@ -649,7 +664,7 @@ struct FillTests {
 
     // MARK: Kills
 
-    /// Calls of which the n-th does something else.
+    /// File calls whose n-th call does something else.
     static func calls(
         _ count: SharedCount, at number: Int, _ body: @escaping @Sendable () throws(Errno) -> Void
     ) -> FileCalls {
@@ -689,7 +704,7 @@ struct FillTests {
         return calls
     }
 
-    /// The gaps of a session of which a fill was cut short: it is as it was, or filled.
+    /// The number of gaps of a session after an interrupted fill: the session is either unchanged or filled.
     static func gaps(of session: SessionDirectory, before: Int) throws -> Int {
         let gaps = try session.record().logs.reduce(0) { $0 + $1.gaps.count }
         #expect(gaps == 0 || gaps == before)
@@ -712,7 +727,7 @@ struct FillTests {
 
     private static let fewLosses: [String: [Loss]] = ["accelerometer": [Loss(10..<20)], "gyroscope": [Loss(5..<9)]]
 
-    /// The session is as it was before, or filled, wherever a call fails; and the next fill is the first one.
+    /// Wherever a call fails, the session is either unchanged or filled; and the next fill works as the first would have.
     @Test func whereverACallFailsTheSessionIsTheOldOrTheNewOne() throws {
         try withTemporaryDirectory { directory in
             let phone = PhoneRecording(seconds: 2)
@@ -740,13 +755,13 @@ struct FillTests {
                 }
                 number += 1
             }
-            // Once it is filled, it stays so.
+            // Once filled, the session stays filled.
             #expect(states == states.sorted(by: >))
             #expect(number > 20)
         }
     }
 
-    /// The same where the program is killed: what it leaves has no session's name, and goes with the next fill.
+    /// The same, if the program is killed: its leftovers have no session's name, and the next fill removes them.
     @Test func whereverAFillIsKilledTheSessionIsTheOldOrTheNewOne() async throws {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording(seconds: 2)

@@ -6,17 +6,17 @@ import Recording
 import SystemPackage
 import TestSupport
 
-/// What a phone measured, of which a session has a part and the phone's own export everything.
+/// A phone's measurements. A session has some of them, and the phone's own export has all.
 struct PhoneRecording {
-    /// A sample, in nanoseconds since the session's start.
+    /// A sample, with its time in nanoseconds since the session's start.
     struct Sample: Hashable {
         var time: Int64
-        /// As JSON has them.
+        /// The values' JSON.
         var values: [String]
     }
 
     struct Sensor {
-        /// The stream's name, and the export's table.
+        /// The name of both the stream and the export's table.
         var stream: String
         var table: String
         var fields: [String]
@@ -25,7 +25,7 @@ struct PhoneRecording {
         var samples: [Sample]
     }
 
-    /// Of a stream: the numbers of the samples that were lost, and how many the recorder believed them to be.
+    /// Lost samples of a stream: their numbers, and the recorder's estimate of their count.
     struct Loss {
         var range: Range<Int>
         var count: Int
@@ -38,16 +38,16 @@ struct PhoneRecording {
         }
     }
 
-    /// The phone's clock is ahead by so much.
+    /// The phone's clock is this many nanoseconds ahead.
     static let ahead: Int64 = 312_345_678
-    /// Samples before the session's start, and behind its end, that only the phone has.
+    /// Samples before the session's start and after its end that only the phone has.
     static let around = 50
 
     var sensors: [Sensor]
 
     /// - Parameters:
-    ///   - seconds: of the session.
-    ///   - scale: of the values, so that another phone's differ.
+    ///   - seconds: the session's duration.
+    ///   - scale: factor for all values, so that another phone's differ.
     init(seconds: Int = 8, scale: Double = 1) {
         func sensor(
             _ stream: String, _ table: String, rate: Int, fields: [String] = ["x", "y", "z"], types: [FieldType]? = nil,
@@ -55,7 +55,7 @@ struct PhoneRecording {
         ) -> Sensor {
             let interval = 1_000_000_000 / Int64(rate)
             let samples = (-Self.around..<(seconds * rate + Self.around)).map { index in
-                // No sensor is regular.
+                // Real sensors are irregular too.
                 let jitter = Int64((index * 7_919 + 104_729) % 9_973) * 20
                 return Sample(time: Int64(index) * interval + interval / 3 + jitter, values: values(index))
             }
@@ -85,16 +85,19 @@ struct PhoneRecording {
 
     // MARK: The session
 
-    /// Makes the session of what arrived.
+    /// Makes the session from the samples that arrived.
+    /// - Parameter turnsColumns: whether each stream has its columns in reverse order until its files are rotated.
     func session(
         in data: FilePath, _ name: String = "walk-1", format: LogFormat = .json, device: String = "phone",
-        losing losses: [String: [Loss]], rotatingAt rotation: Int? = nil, status: SessionStatus = .finished
+        losing losses: [String: [Loss]], rotatingAt rotation: Int? = nil, turnsColumns: Bool = false,
+        status: SessionStatus = .finished
     ) throws -> SessionDirectory {
+        func former<Column>(_ columns: [Column]) -> [Column] { turnsColumns ? columns.reversed() : columns }
         let made = try MadeSession(in: data, name)
         for sensor in sensors {
             let stream = "\(device)/\(sensor.stream)"
             try made.add(
-                stream, fields: sensor.fields, types: sensor.types.map { [.number] + $0 }, unit: nil,
+                stream, fields: former(sensor.fields), types: sensor.types.map { [.number] + former($0) }, unit: nil,
                 rate: sensor.rate, format: format)
         }
         try made.move(to: "back", at: 3.5)
@@ -105,9 +108,14 @@ struct PhoneRecording {
                 for loss in lost where loss.range.lowerBound == index {
                     try made.gap(stream, count: loss.count, reason: loss.reason, at: Double(sample.time) / 1e9)
                 }
-                if index == rotation { try made.rotate(stream, at: Double(sample.time) / 1e9) }
+                if index == rotation {
+                    try made.change(
+                        stream, to: sensor.fields, types: sensor.types.map { [.number] + $0 },
+                        at: Double(sample.time) / 1e9)
+                }
                 if lost.contains(where: { $0.range.contains(index) }) { continue }
-                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
+                let values = index < (rotation ?? 0) ? former(sample.values) : sample.values
+                try made.sample(stream, Double(sample.time) / 1e9, values.joined(separator: ","))
             }
         }
         let end = Double(sensors.flatMap { own($0.stream).map(\.time) }.max() ?? 0) / 1e9 + 0.001
@@ -121,14 +129,14 @@ struct PhoneRecording {
         "\((MadeSession.startDate?.nanosecondsSince1970 ?? 0) + sample.time + ahead)"
     }
 
-    /// A value as the export writes it: everything is text.
+    /// A value as in the export, where all values are text.
     private static func text(_ value: String) -> String {
         guard value.hasPrefix("\"") else { return value }
         return String(value.dropFirst().dropLast()).replacing("\\\"", with: "\"")
     }
 
     /// The tables of the export, by name.
-    /// - Parameter range: of the numbers of samples that it has, as in `own`.
+    /// - Parameter range: the sample numbers to include, as in `own`.
     func tables(_ range: Range<Int>? = nil, without left: Set<String> = []) -> [(name: String, text: String)] {
         var tables = [
             ("Metadata", "version,device name,platform,standardisation\n3,Somebody's phone,android,false\n")
@@ -152,7 +160,7 @@ struct PhoneRecording {
         return Array(sensor.samples[numbers.clamped(to: sensor.samples.indices)])
     }
 
-    /// A zip of a table for each sensor.
+    /// A zip with one table per sensor.
     func csv(_ range: Range<Int>? = nil, without left: Set<String> = []) -> [UInt8] {
         StoredZip(tables(range, without: left).map { ("\($0.name).csv", Array($0.text.utf8)) }).bytes
     }

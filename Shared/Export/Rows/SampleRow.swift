@@ -1,17 +1,18 @@
 import Messages
 import Recording
 
-/// A sample during its export: the bytes of its record, and where its values stand in them. Valid only in the call that lends it.
+/// A sample during its export: the bytes of its record, and the positions of its values in them. Valid only during the call that
+/// passes it.
 package struct SampleRow {
     package let bytes: UnsafeRawBufferPointer
-    /// Where the stream's values stand: JSON values, or a table's fields with their quotes.
+    /// The positions of the stream's values: JSON values, or table fields with their quotes.
     package let cells: UnsafeBufferPointer<Range<Int>>
     package let isJSON: Bool
-    /// Where the digits of the seconds since the session's start stand, as they were recorded.
+    /// The position of the recorded digits of the seconds since the session's start.
     package let timestamp: Range<Int>
     /// Nanoseconds since the session's start, on the clock of the export; `nil` for a sample without a time.
     package let time: Int64?
-    /// Its number in its epoch.
+    /// The sample's number in its epoch.
     package let sequence: Int
 
     package init(
@@ -31,25 +32,26 @@ package struct SampleRow {
         UnsafeRawBufferPointer(rebasing: bytes[cells[index]])
     }
 
-    /// Whether the source had no value there.
+    /// Whether the source had no value for this column.
     @inline(__always)
     package func isNull(_ index: Int) -> Bool {
         let cell = cell(index)
-        return isJSON ? cell.first == UInt8(ascii: "n") : cell.isEmpty
+        return cell.isEmpty || isJSON && cell.first == UInt8(ascii: "n")
     }
 
-    /// The value of a column of numbers; NaN if there is none.
+    /// The value of a numeric column; NaN if absent.
     @inline(__always)
     package func number(_ index: Int) -> Double { DecimalParser.parse(cell(index)) ?? .nan }
 
-    /// The value of a column of another kind, without quotes and escapes; JSON as it stands.
+    /// The value of a column of another kind, without quotes and escapes; JSON unchanged.
     package func text(_ index: Int) -> String {
         let cell = cell(index)
         guard cell.first == UInt8(ascii: "\"") else { return String(decoding: cell, as: UTF8.self) }
         return isJSON ? JSONScanner.string(at: 0..<cell.count, in: cell) : TableText.unquoted(cell)
     }
 
-    /// The same by the column's kind: nested values as JSON, also a text among them, so that it does not depend on the file's format.
+    /// The value by the column's kind. In a JSON column, a text stays JSON too, so that the result does not depend on the file's
+    /// format.
     package func text(_ index: Int, _ kind: ExportedStream.Column.Kind) -> String {
         kind == .json && isJSON ? String(decoding: cell(index), as: UTF8.self) : text(index)
     }

@@ -4,32 +4,32 @@ package import Recording
 package import StepDetection
 package import SystemPackage
 
-/// Exports a session: verifies it, reads its streams one after the other, and writes them in a format.
+/// Exports a session: verifies it, reads its streams one after the other, and writes them in one format.
 ///
-/// The memory that it takes does not grow with the session. The same session, options and version give the same bytes.
+/// Memory use does not grow with the session. The same session, options and version give the same bytes.
 package struct SessionExport {
     package enum Format: String, CaseIterable, Sendable {
         case csv, bids, mcap, xdf
 
-        /// The default clock: readers of XDF apply clock offsets themselves.
+        /// The default clock. Readers of XDF apply clock offsets themselves.
         package var usualClock: ExportClock { self == .xdf ? .recorder : .utc }
     }
 
     package struct Options: Sendable {
         package var format: Format
         package var clock: ExportClock
-        /// Samples per second to resample to.
+        /// Samples per second to resample to; nil to keep the recorded samples.
         package var rate: Double?
-        /// Patterns of streams, as a recording takes them; `nil` for all.
+        /// Patterns of streams, as for recording; `nil` for all streams.
         package var streams: [String]?
         package var subject: String?
         package var run: Int?
-        /// Streams of these names whose bouts of walking are exported too.
+        /// Names of the streams whose bouts of walking are exported too.
         package var countedStreams: [String] = []
-        /// Where their devices were worn.
+        /// Where the devices of these streams were worn.
         package var placement = SensorPlacement.unknown
         package var replaces = false
-        /// Whether to export what can be read of a session that is damaged.
+        /// Whether to export the readable part of a damaged session.
         package var acceptsDamage = false
 
         package init(format: Format, clock: ExportClock = .utc) {
@@ -38,26 +38,25 @@ package struct SessionExport {
         }
     }
 
-    /// What came of an export.
     package struct Outcome: Sendable {
         package var files: [String]
         package var samples: Int
         package var bytes: Int
-        /// Whether samples are absent, or something is damaged.
+        /// Whether samples are absent or damaged.
         package var hasLoss: Bool
     }
 
-    /// What is done with the session's bytes, one after the other.
+    /// The passes over the session's bytes, in order.
     package enum Step: String, Sendable {
         case checking, exporting
     }
 
-    /// How far a step is: bytes that were read, of how many.
+    /// Called with the bytes read so far in a step, and the step's total.
     package typealias Progress = (_ step: Step, _ bytes: Int, _ total: Int) -> Void
 
-    /// Bytes that are read between two looks at what is to be written.
+    /// Bytes read between two checks whether to write.
     private static let step = 256 << 10
-    /// How often a session that runs is verified if its files change meanwhile.
+    /// How often a running session is verified if its files change in the meantime.
     private static let attempts = 3
 
     private let session: SessionDirectory
@@ -66,7 +65,7 @@ package struct SessionExport {
     private let version: String
     private let calls: FileCalls
 
-    /// - Parameter version: of the program.
+    /// - Parameter version: the version of the program.
     package init(
         _ session: SessionDirectory, _ options: Options, version: String, calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -79,8 +78,8 @@ package struct SessionExport {
 
     /// Exports to a directory.
     ///
-    /// - Throws: `alreadyExists` if the export is there and is not to be replaced; `unreadable` if the session is damaged and
-    ///   that is not accepted; `notFound` if it has none of the streams; `noSpace`. Nothing is left behind then.
+    /// - Throws: `alreadyExists` if the export exists and must not be replaced; `unreadable` if the session is damaged and damage
+    ///   is not accepted; `notFound` if it has none of the streams; `noSpace`. Nothing is left behind after an error.
     package func run(to path: FilePath, progress: @escaping Progress) throws(RecordingError) -> Outcome {
         let directory = try ExportDirectory(
             path, name: options.format == .bids ? "bids" : "\(session.session)-\(options.format.rawValue)",
@@ -105,8 +104,12 @@ package struct SessionExport {
                 let writer = BIDSExport(exported, names: names, version: version, in: directory)
                 return try run(work, writer, in: directory, progress)
             case .mcap:
+                let streams = try work.logs.map { log throws(RecordingError) in
+                    let reader = try open(log, work)
+                    return ExportedStream(reader.log)
+                }
                 let writer = try MCAPExport(
-                    exported, work.logs.map { ExportedStream($0) }, library: "holdfast \(version)", in: directory
+                    exported, streams, library: "holdfast \(version)", in: directory
                 ) { stream throws(RecordingError) in try rotation(beside: stream, work) }
                 return try run(work, writer, in: directory, progress)
             case .xdf:
@@ -121,10 +124,9 @@ package struct SessionExport {
         }
     }
 
-    /// What is exported.
     private struct Work {
         var logs: [SessionRecord.Log]
-        /// Of the publishers' clocks, by epoch.
+        /// The alignments of the publishers' clocks, by epoch.
         var alignments: [String: ClockAlignment] = [:]
         let files: StreamReader.Files
     }
@@ -152,12 +154,11 @@ package struct SessionExport {
         var writer = writer
         var streams: [Provenance.Stream] = []
         for log in logs {
-            let own = ExportedStream(log)
+            var reader = try open(log, work)
+            let own = ExportedStream(reader.log)
             var stream = own
             if let rate = options.rate { stream.rate = rate }
             try writer.begin(stream)
-            var reader = try StreamReader(
-                log, of: record, in: session, files: work.files, acceptsDamage: options.acceptsDamage)
             var walk = StreamWalk(clock: options.clock, alignments: work.alignments)
             if let rate = options.rate {
                 var resampler = Resampler(writer, stream, rate: rate, ownRate: own.rate)
@@ -218,7 +219,7 @@ package struct SessionExport {
             advice: names.isEmpty ? "Export another session." : "It has \(names).")
     }
 
-    /// The gyroscope of a stream's device.
+    /// The gyroscope of the stream's device; nil if there is none.
     private func rotation(
         beside stream: ExportedStream, _ work: Work
     ) throws(RecordingError) -> RotationSource? {
@@ -226,17 +227,19 @@ package struct SessionExport {
             $0.device == stream.name.device && RotationSource.scale($0.unit) != nil && ExportedStream($0).axes != nil
         }
         guard let log else { return nil }
-        return RotationSource(
-            ExportedStream(log),
-            try StreamReader(
-                log, of: record, in: session, files: work.files, acceptsDamage: options.acceptsDamage),
-            StreamWalk(clock: options.clock, alignments: work.alignments))
+        let reader = try open(log, work)
+        let gyroscope = ExportedStream(reader.log)
+        return RotationSource(gyroscope, reader, StreamWalk(clock: options.clock, alignments: work.alignments))
+    }
+
+    private func open(_ log: SessionRecord.Log, _ work: Work) throws(RecordingError) -> StreamReader {
+        try StreamReader(log, of: record, in: session, files: work.files, acceptsDamage: options.acceptsDamage)
     }
 
     private func verify(_ progress: @escaping Progress) throws(RecordingError) -> SessionVerification {
         var verification = session.verify { progress(.checking, $0, $1) }
         var attempt = 1
-        // Files of a session that runs may be finished while they are looked at.
+        // Files of a running session may be finished while it is verified.
         while verification.verdict == .damaged, !record.status.isOver, attempt < Self.attempts {
             verification = session.verify { progress(.checking, $0, $1) }
             attempt += 1
@@ -246,7 +249,7 @@ package struct SessionExport {
         throw RecordingError(
             .unreadable, action: "export", path: session.directory.path,
             reason: "it does not verify: \(first?.description ?? "")",
-            advice: "See `recorder verify`. Say --allow-damaged to export what can be read.")
+            advice: "Run `recorder verify` for details. Pass --allow-damaged to export what can be read.")
     }
 
     private func description(of stream: ExportedStream, _ walk: StreamWalk, files: [String]) -> Provenance.Stream {

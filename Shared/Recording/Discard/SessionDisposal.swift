@@ -2,29 +2,31 @@ package import Files
 package import Messages
 package import SystemPackage
 
-/// How a session that is discarded leaves `recordings/`, step by step. Each step can be repeated, and what a kill interrupts is
+/// How a discarded session is removed from `recordings/`, step by step. Each step can be repeated, and an interrupted one is
 /// found at the next start.
 ///
 /// 1. `retire` renames its directory to `.discarded~<hash>`: no program finds the session any more.
 /// 2. `note` adds a line to `discarded.ndjson`.
-/// 3. `erase` removes what is in the directory, `session.json` last: while that is there, the line may be missing.
-/// 4. Once the write-ahead log has nothing of it, `finish` removes the directory, which is empty.
+/// 3. `erase` removes the directory's contents, `session.json` last: as long as that exists, the line may be missing.
+/// 4. Once the write-ahead log has nothing of the session, `finish` removes the empty directory.
 package struct SessionDisposal: Sendable {
     private static let prefix = ".discarded~"
 
-    /// A session that is to be discarded, as the disk has it.
+    /// The state on disk of a session that is to be discarded.
     package struct View: Sendable {
-        /// What is known of it; nil if there is none of this name.
+        /// The session's record; nil if there is none of this name.
         package var record: SessionRecord?
-        /// When its upload was confirmed.
+        /// When the session's upload was confirmed; nil if it was not.
         package var uploaded: WallTime?
-        /// Whether it has annotations that came too late for the upload: they are nowhere else.
+        /// Whether the session has annotations that came too late for the upload and exist nowhere else.
         package var hasLaterAnnotations = false
-        /// Whether one of this name is being discarded: its directory is renamed, and not removed yet.
+        /// Whether only parts of it are left that were set aside because another machine continued it.
+        package var isSetAside = false
+        /// Whether a session of this name is being discarded: its directory is renamed, and not removed yet.
         package var isRetired = false
-        /// What is known of that one; nil once `erase` is done with it.
+        /// The record of that session; nil once `erase` is done.
         package var retired: SessionRecord?
-        /// The newest line of a session of this name.
+        /// The newest ledger line for a session of this name.
         package var discarded: DiscardedSession?
 
         package init() {}
@@ -46,7 +48,7 @@ package struct SessionDisposal: Sendable {
         Directory(recordings.path.appending(Self.prefix + name.digest))
     }
 
-    /// The sessions that are being discarded.
+    /// The sessions whose removal was begun and not finished.
     package func unfinished() throws(RecordingError) -> [PersonalName] {
         try recordings.names().filter { $0.hasPrefix(Self.prefix) }
             .compactMap { PersonalName(digest: String($0.dropFirst(Self.prefix.count))) }.sorted {
@@ -54,7 +56,7 @@ package struct SessionDisposal: Sendable {
             }
     }
 
-    /// Sessions of a shard whose upload was confirmed before a date, at most so many.
+    /// Up to `limit` sessions of a shard whose upload was confirmed before a date.
     package func uploaded(
         before date: WallTime, shard: Shard?, limit: Int
     ) throws(RecordingError) -> [SessionIdentifier] {
@@ -72,7 +74,7 @@ package struct SessionDisposal: Sendable {
         return sessions
     }
 
-    /// Looks at a session by its name, or by what stands for it.
+    /// Reads the state of a session, by its name or by the hash of it.
     /// - Throws: `unreadable`, `inputOutput`.
     package func view(_ session: SessionIdentifier?, _ name: PersonalName) throws(RecordingError) -> View {
         var view = View()
@@ -83,6 +85,9 @@ package struct SessionDisposal: Sendable {
                 view.uploaded = upload.date
                 view.hasLaterAnnotations = upload.lacks(one: try directory.annotations(of: record))
             }
+        } else if session != nil, let part = try SessionDirectory.partsSetAside(of: name, in: data).first {
+            view.record = try part.record()
+            view.isSetAside = true
         }
         let directory = retired(name)
         view.isRetired = directory.exists
@@ -97,8 +102,16 @@ package struct SessionDisposal: Sendable {
 
     package func retire(_ session: SessionIdentifier) throws(RecordingError) {
         try SessionDirectory(of: session, madeAt: recordings.path.appending(session.text)).removeRewrite()
-        let name = retired(PersonalName(of: session.text))
-        try recordings.rename(session.text, to: name.path.lastComponent?.string ?? "", calls: calls)
+        let name = PersonalName(of: session.text)
+        let retired = retired(name).path.lastComponent?.string ?? ""
+        if !recordings.contains(session.text),
+            let part = try SessionDirectory.partsSetAside(of: name, in: data).first?.directory.path.lastComponent
+        {
+            let new = "\(SessionDirectory.recordingsName)/\(retired)"
+            try Directory(data).rename("\(SessionDirectory.takenOverName)/\(part.string)", to: new, calls: calls)
+        } else {
+            try recordings.rename(session.text, to: retired, calls: calls)
+        }
         try recordings.sync(calls: calls)
     }
 
@@ -108,12 +121,16 @@ package struct SessionDisposal: Sendable {
 
     package func erase(_ name: PersonalName) throws(RecordingError) {
         let directory = retired(name)
+        for part in try SessionDirectory.partsSetAside(of: name, in: data) {
+            try Directory.removeTree(
+                part.directory.path, advice: "Let this user write to it, then discard the session again.")
+        }
         for entry in try directory.names() where entry != SessionDirectory.recordName {
             try Directory.removeTree(
                 directory.path.appending(entry),
                 advice: "Let this user write to it, then discard the session again.")
         }
-        // Nothing may be left of it when its record is gone.
+        // The rest must be gone durably before the record is.
         if directory.exists { try directory.sync(calls: calls) }
         if directory.contains(SessionDirectory.recordName) {
             try Directory.removeFile(directory.path.appending(SessionDirectory.recordName))
@@ -122,7 +139,7 @@ package struct SessionDisposal: Sendable {
     }
 
     package func finish(_ name: PersonalName) throws(RecordingError) {
-        // Another session of this name may be in it by now.
+        // The directory may by now hold another session of this name.
         _ = try Directory.removeEmpty(retired(name).path)
         try recordings.sync(calls: calls)
     }

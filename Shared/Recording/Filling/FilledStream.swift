@@ -2,15 +2,14 @@ import Files
 import Messages
 import SystemPackage
 
-/// The samples that fills added to a stream, for who reads it: it finds a gap in the stream's files, and reads here what the gap
-/// consists of now.
+/// The samples that fills added to a stream. A reader of the stream looks up each gap that it finds in the stream's files, and
+/// reads here what the gap consists of now.
 ///
-/// Gaps are asked for in the order in which they are in the stream's files. Not Sendable.
+/// Gaps must be looked up in their order in the stream's files. Not Sendable.
 final class FilledStream {
-    /// What a gap consists of.
     enum Part {
         case gap(Gap)
-        /// Samples of a fill's file: the number of the first, how many numbers they take, and how many they are.
+        /// Samples in a fill's file: the number of the first, how many numbers they take, and how many samples there are.
         case samples(file: Int, from: Int, count: Int, samples: Int, of: Gap)
     }
 
@@ -18,49 +17,49 @@ final class FilledStream {
     private let directory: Directory
     private let format: LogFormat
     private let root: JSONRoot
-    private let fields: Int
-    /// Gaps that were not asked for yet, and whose fill's file has them.
+    /// Gaps that were not looked up yet, with the index of the fill's file.
+    private let columns: [String]
     private var gaps: [(file: Int, gap: SessionRecord.FilledGap)]
     private var readers: [Int: FillReader] = [:]
 
+    /// - Parameter columns: what the columns of the stream behind the uptime are called in files.
     /// - Returns: nil if nothing was filled into the stream.
-    init?(_ log: SessionRecord.Log, of record: SessionRecord, in directory: Directory) {
+    init?(_ log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, columns: [String]) {
         guard let files = log.fills, !files.isEmpty else { return nil }
         self.files = files
         self.directory = directory
         format = record.format(of: log)
         root = record.root
-        fields = max(0, log.fields.count - 1)
+        self.columns = columns
         gaps = files.enumerated().flatMap { index, file in file.gaps.map { (index, $0) } }
     }
 
-    /// The name of a fill's file.
     func name(_ file: Int) -> String { files[file].name }
 
-    /// What a gap of the stream's files consists of; nil if nothing was filled into it.
+    /// What a gap in the stream's files consists of; nil if it was not filled.
     func parts(of gap: Gap) -> [Part]? {
         guard let index = gaps.firstIndex(where: { $0.gap.gap.isAlike(gap) }) else { return nil }
         let (file, filled) = gaps.remove(at: index)
         return filled.parts.flatMap { part -> [Part] in
             guard let samples = part.samples else {
                 let rest = filled.rest(part)
-                // A later fill may have had more.
+                // A later fill may have filled more of it.
                 return parts(of: rest) ?? [.gap(rest)]
             }
             return [.samples(file: file, from: part.from, count: part.count, samples: samples, of: gap)]
         }
     }
 
-    /// What reads the samples of a part, the next one of its file that is asked for.
-    /// - Parameter from: the number of its first sample.
-    /// - Throws: `notFound`; `unreadable` if the file does not have it.
+    /// A reader at the samples of a part. The parts of a file must be requested in order.
+    /// - Parameter from: the number of the part's first sample.
+    /// - Throws: `notFound`; `unreadable` if the file does not have that sample.
     func reader(_ file: Int, from: Int, of epoch: String) throws(RecordingError) -> FillReader {
         let reader: FillReader
         if let known = readers[file] {
             reader = known
         } else {
             reader = try FillReader(
-                directory.path.appending(files[file].name), format: format, root: root, fields: fields)
+                directory.path.appending(files[file].name), format: format, root: root, fields: columns)
             readers[file] = reader
         }
         try reader.find(from, of: epoch)
@@ -73,22 +72,22 @@ final class FillReader {
     private var scanner: LogScanner
     private let path: FilePath
     private(set) var cells: SampleCells
-    /// The place of the samples that are read next, once its marker was read.
+    /// The epoch and number of the next samples, once their marker was read.
     private var place: (epoch: String, from: Int)?
 
-    init(_ path: FilePath, format: LogFormat, root: JSONRoot, fields: Int) throws(RecordingError) {
+    init(_ path: FilePath, format: LogFormat, root: JSONRoot, fields: [String]) throws(RecordingError) {
         let scanner = try LogScanner(path, format: format, root: root)
         self.scanner = scanner
         self.path = path
         cells = SampleCells(fields: fields)
     }
 
-    /// Up to where the file was read.
+    /// The offset up to which the file was read.
     var end: Int { scanner.end }
 
     var uptime: Double { scanner.uptime }
 
-    /// Passes over what stands before the samples of a number.
+    /// Skips everything before the samples from a number on.
     func find(_ from: Int, of epoch: String) throws(RecordingError) {
         while place.map({ $0 != (epoch, from) }) ?? true {
             guard let record = try scanner.next() else {
@@ -100,7 +99,7 @@ final class FillReader {
     }
 
     /// Reads the next sample.
-    /// - Returns: whether there is one before the next marker, and it has the stream's fields.
+    /// - Returns: whether there is a sample before the next marker, with the stream's fields.
     func next() throws(RecordingError) -> Bool {
         guard let record = try scanner.next() else { return false }
         guard record.isSample else {
@@ -110,10 +109,9 @@ final class FillReader {
         return scanner.find(&cells)
     }
 
-    /// The file's name.
     var name: String { path.lastComponent?.string ?? "" }
 
-    /// Lends the sample that was read last: the bytes of its record, where its timestamp stands in them, and where its values do.
+    /// Lends the last sample: the bytes of its record, and where its timestamp and its values are in them.
     func withCells(
         _ body: (UnsafeRawBufferPointer, _ timestamp: Range<Int>, _ values: UnsafeBufferPointer<Range<Int>>) -> Void
     ) {
@@ -124,7 +122,7 @@ final class FillReader {
 }
 
 extension LogRecord {
-    /// The marker of a gap with another gap in its place.
+    /// The marker of a gap, changed to describe another gap.
     func replacing(_ gap: Gap) -> LogRecord {
         var record = self
         let texts = ["epoch": gap.epoch, "from": "\(gap.from)", "count": "\(gap.count)", "reason": gap.reason.rawValue]

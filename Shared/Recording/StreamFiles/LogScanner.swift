@@ -2,50 +2,50 @@ package import Files
 package import Messages
 package import SystemPackage
 
-/// Walks the records of a log's file in pieces, never with the whole file in memory, and stops at the first byte that is
-/// not part of a whole record.
+/// Reads the records of a stream file in pieces, never with the whole file in memory, and stops at the first byte that is not
+/// part of a whole record.
 ///
-/// What stands behind a crash may be anything: half a record, zeros, a terminator of earlier, old pages. Whole is what
-/// can be read and ends where a record of the format must end; nothing behind the first fault counts. Samples are
-/// looked at for their structure and their numbers; `record` decodes the one that was found last.
+/// A crash may leave anything at the end of a file: half a record, zeros, an earlier terminator, old pages. A record is whole if
+/// it can be read and ends where the format requires; nothing after the first fault counts. Samples are only checked for their
+/// structure and their numbers; `record` decodes the last record found.
 ///
 /// Not Sendable.
 package struct LogScanner: ~Copyable {
     package struct Record: Hashable, Sendable {
-        /// Otherwise it is a marker, which has no sensor type.
+        /// False for a marker, which has no sensor type.
         package let isSample: Bool
-        /// Where its bytes stand in what is in memory, without the separator in front of them.
+        /// The range of the record in memory, without the separator before it.
         let bytes: Range<Int>
-        /// Where its uptime stands there; in a format that was added, in its object.
+        /// The range of the uptime in memory; in an added format, in the record's object.
         let uptime: Range<Int>
-        /// Whether it shows by itself that nothing is missing at its end.
+        /// Whether the record itself shows that its end is complete.
         ///
-        /// JSON closes its objects, and a table's samples end with empty columns. But the last column of a marker that
-        /// describes the stream may have been longer, unless something follows.
+        /// JSON closes its objects, and a table's samples end with empty columns. But the last column of a marker that describes
+        /// the stream may have been longer, unless something follows it.
         package let isProven: Bool
-        /// Where the types of the fields of the samples behind a marker stand, if it names them.
+        /// The range of the types that a marker states for the fields of the samples after it.
         var types: Range<Int>?
     }
 
-    /// The end of the last record that was found, or of what stands in front of the first: the offset at which the
-    /// next separator, or the terminator, is or must be put.
+    /// The end of the last record found, or of the opening before the first: the offset at which the next separator, or the
+    /// terminator, is or must be put.
     package private(set) var end: Int
 
-    /// Whether nothing but the terminator stands behind the last record. Says nothing before `next` has returned `nil`.
+    /// Whether only the terminator follows the last record. Meaningless before `next` has returned `nil`.
     package private(set) var isClean = false
 
-    /// The names of a table's columns; none in JSON, where each record has its own.
+    /// The names of a table's columns; empty in JSON, where each record has its own.
     package let columns: [String]
 
-    /// What the values of a sample's own columns are, in a stream of records, as the last marker that names them says.
+    /// The types of a sample's own columns in a stream of records, from the last marker that states them.
     package private(set) var types: [FieldType]?
 
-    /// Where the first record begins, its separator not counted; `nil` if the file's beginning is not whole, and so has
-    /// no records.
+    /// Where the first record begins, its separator not counted; `nil` if the file's opening is incomplete, so that it has no
+    /// records.
     package let openingEnd: Int?
 
     private static let pieceSize = 256 << 10
-    /// A row's text can't be longer than the frame in which it came, 32 MB, and the names of its columns.
+    /// A row's text can't be longer than the frame in which it came, 32 MB, plus the names of its columns.
     private static let maximumRecordSize = 64 << 20
 
     private let source: OpenFile
@@ -55,25 +55,25 @@ package struct LogScanner: ~Copyable {
     private var table: TableColumns
     private var isDone: Bool
     private var found = Record(isSample: false, bytes: 0..<0, uptime: 0..<0, isProven: false)
-    /// What reads records of a format that was added, and the object of the record that was found last.
+    /// Reads records of an added format; `object` is that of the last record found.
     private let formatter: (any LogFormatter)?
     private let isAdded: Bool
     private var object: [UInt8] = []
     /// The form of samples, in JSON.
     private var shape = SampleShape()
-    /// Whether the record that was found last has it.
+    /// Whether the last record found has that form.
     private var hasShape = false
 
     /// - Parameters:
-    ///   - offset: where to begin, the end of a record; `nil` for the first.
-    ///   - types: what is known there of the values of samples.
+    ///   - offset: where to begin: the end of a record; `nil` for the first record.
+    ///   - types: the types of the samples' values there, if known.
     package init(
         _ path: FilePath, format: LogFormat, root: JSONRoot, from offset: Int? = nil, types: [FieldType]? = nil
     ) throws(RecordingError) {
         try self.init(OpenFile(path, .readOnly, action: "read"), format: format, root: root, from: offset, types: types)
     }
 
-    /// The same for a file that is open already, so that it may get another name meanwhile.
+    /// The same for an open file, which may be renamed meanwhile.
     package init(
         _ source: OpenFile, format: LogFormat, root: JSONRoot, from offset: Int? = nil, types: [FieldType]? = nil
     ) throws(RecordingError) {
@@ -87,7 +87,7 @@ package struct LogScanner: ~Copyable {
         var opening: (end: Int, columns: [String])?
         if case .whole(let found) = finding { opening = found }
         if let opening, let offset, offset > opening.end {
-            // With the byte in front, which says whether a record can end there.
+            // With the byte before, which shows whether a record can end there.
             piece = Piece(offset: offset - 1)
             _ = try piece.fill(from: source, limit: Self.maximumRecordSize)
             piece.place = 1
@@ -108,8 +108,7 @@ package struct LogScanner: ~Copyable {
         self.piece = piece
     }
 
-    /// Whether a record may end where the scan begins, as far as a look at the bytes around it can tell. Before the
-    /// first `next`.
+    /// Whether a record may end where the scan begins, as far as the bytes around it show. Valid before the first `next`.
     package var isAtBoundary: Bool {
         if end == openingEnd { return true }
         return piece.withBytes { bytes in
@@ -142,43 +141,44 @@ package struct LogScanner: ~Copyable {
         return nil
     }
 
-    /// The record that `next` returned last, decoded. Before the following `next` only.
+    /// The last record that `next` returned, decoded. Valid until the following `next`.
     package var record: LogRecord {
         withRecordBytes { part in
             format.isTable ? LogRecord(table: part, columns: columns, format: format) : LogRecord(json: part)
         }
     }
 
-    /// Lends the bytes of the record that `next` returned last, an object or a row. Before the following `next` only.
+    /// Lends the bytes of the last record that `next` returned, an object or a row. Valid until the following `next`.
     @inline(__always)
     package func withRecordBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if isAdded { return object.withUnsafeBytes(body) }
         return piece.withBytes { bytes in body(UnsafeRawBufferPointer(rebasing: bytes[found.bytes])) }
     }
 
-    /// Finds the values of the sample that `next` returned last.
+    /// Finds the values of the last sample that `next` returned.
     ///
-    /// - Returns: whether it has as many fields as the stream.
+    /// - Returns: whether its fields are the file's, and the stream has these.
     @inline(__always)
     package func find(_ cells: inout SampleCells) -> Bool {
+        if !cells.arePlaced, !cells.place(ownColumns) { return false }
         if hasShape { return cells.take(shape.numbers) }
         return withRecordBytes { cells.find(in: $0, format) }
     }
 
-    /// Lends the bytes in which the texts of the record that was found last stand.
+    /// Lends the bytes to which the ranges of the last record's texts refer.
     @inline(__always)
     private func withTexts<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         isAdded ? object.withUnsafeBytes(body) : piece.withBytes(body)
     }
 
-    /// The types that a marker names.
+    /// The types in a marker's text.
     private static func types(_ text: UnsafeRawBufferPointer) -> [FieldType] {
         text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\"") }.map {
             FieldType(rawValue: String(decoding: UnsafeRawBufferPointer(rebasing: $0), as: UTF8.self))
         }
     }
 
-    /// The names of a sample's own columns, as the record that `next` returned last has them, which must be a sample.
+    /// The names of a sample's own columns in the last record that `next` returned, which must be a sample.
     package var ownColumns: [String] {
         if format.isTable {
             return Array(columns.drop { $0 != "sensorType" }.dropFirst().prefix { $0 != "timestampDate" })
@@ -188,22 +188,22 @@ package struct LogScanner: ~Copyable {
         }
     }
 
-    /// The uptime of the record that `next` returned last, in seconds.
+    /// The uptime of the last record that `next` returned, in seconds.
     package var uptime: Double { readUptime() }
 
-    /// The same, for a scanner that is optional: Swift takes one apart for a property.
+    /// The same, for an optional scanner: Swift would consume that for a property.
     func readUptime() -> Double {
         withTexts { bytes in Self.number(UnsafeRawBufferPointer(rebasing: bytes[found.uptime])) ?? .nan }
     }
 
     // MARK: Looking
 
-    /// What stands at a place of the file.
+    /// The result of reading a place of the file.
     enum Finding<Value> {
         case whole(Value)
-        /// It is not what the format wants.
+        /// The bytes do not fit the format.
         case none
-        /// Not enough has been read to know.
+        /// More bytes are needed to decide.
         case more
     }
 
@@ -231,7 +231,7 @@ package struct LogScanner: ~Copyable {
     private mutating func lookForAny() -> Finding<Record> {
         piece.withBytes { bytes in
             let rest = UnsafeRawBufferPointer(rebasing: bytes[min(piece.place, bytes.count)...])
-            // What stands in the piece ends the file; so what is not there will not come.
+            // The piece reaches the file's end, so no more bytes will come.
             let isLast = piece.reachesEnd
             isClean = isLast && rest.elementsEqual(terminator)
             if isClean { return .none }
@@ -258,12 +258,12 @@ package struct LogScanner: ~Copyable {
             bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
 
-        /// Forgets what lies in front of `place` and reads on.
+        /// Drops the bytes before `place` and reads on.
         ///
-        /// - Returns: `false` if nothing more can be had: the file ends, or what is not read to its end is too long.
+        /// - Returns: `false` if nothing more can be read: the file ends, or the unfinished record is too long.
         mutating func fill(from source: OpenFile, limit: Int) throws(RecordingError) -> Bool {
             if reachesEnd { return false }
-            // The byte in front of the place stays: a record's end is told by it.
+            // Keep the byte before the place: it shows whether a record can end there.
             let dropped = max(0, place - 1)
             if dropped > 0 {
                 bytes.withUnsafeMutableBytes { bytes in
@@ -293,7 +293,7 @@ package struct LogScanner: ~Copyable {
         }
     }
 
-    /// What stands in front of the first record, and a table's columns.
+    /// The opening before the first record, and a table's columns.
     private static func opening(
         _ bytes: UnsafeRawBufferPointer, format: LogFormat, root: JSONRoot, isLast: Bool
     ) -> Finding<(end: Int, columns: [String])> {
@@ -304,7 +304,7 @@ package struct LogScanner: ~Copyable {
             }
             return end > 0 ? .whole((end, [])) : .none
         }
-        // A string's inside stands between the parts.
+        // The content of a string lies between the parts.
         let mark = "\u{0}"
         let parts = root.opening(startDate: mark).split(separator: mark).map { Array($0.utf8) }
         var place = 0

@@ -1,41 +1,71 @@
 import Messages
 
-/// Where the values of a sample stand in the bytes of its record.
+/// The ranges of a sample's values in the bytes of its record.
 ///
-/// The recorder writes uptime, timestamp, step path, sensor type, then the stream's fields, in every format. Keeps its memory from
-/// record to record.
+/// In every format, the recorder writes uptime, timestamp, step path and sensor type, then the stream's fields. Keeps its memory
+/// from record to record.
 package struct SampleCells: Sendable {
     /// The digits of the publisher's uptime in seconds.
     package private(set) var uptime = 0..<0
     /// The digits of the seconds since the session's start.
     package private(set) var timestamp = 0..<0
-    /// The stream's fields: JSON values, or fields of a table with their quotes.
+    /// The stream's fields: JSON values, or fields of a table with their quotes. Empty for a field that the file does not have.
     package private(set) var values: [Range<Int>]
+    /// Whether it is known which fields the file has.
+    private(set) var arePlaced = false
 
-    package init(fields: Int) {
-        values = [Range<Int>](repeating: 0..<0, count: fields)
+    /// What the stream's fields are called in files.
+    private let names: [String]
+    /// Which field each of the file's columns is; nil if they are the stream's, in the same order.
+    private var places: [Int]?
+
+    package init(fields names: [String]) {
+        self.names = names
+        values = [Range<Int>](repeating: 0..<0, count: names.count)
     }
 
-    /// Finds them.
+    /// Forgets which fields the file had, for the next one.
+    mutating func beginFile() { arePlaced = false }
+
+    /// Takes which columns the samples of the file have.
     ///
-    /// - Returns: whether the record has as many fields as the stream.
+    /// - Returns: whether all of them are fields of the stream.
+    mutating func place(_ columns: [String]) -> Bool {
+        let known: [Int]? = columns == names ? nil : columns.compactMap { names.firstIndex(of: $0) }
+        if let known, known.count < columns.count { return false }
+        places = known
+        for index in values.indices { values[index] = 0..<0 }
+        arePlaced = true
+        return true
+    }
+
+    /// Finds the ranges of all values.
+    ///
+    /// - Returns: whether the record has as many fields as the file.
     @inline(__always)
     package mutating func find(in record: UnsafeRawBufferPointer, _ format: LogFormat) -> Bool {
         if !format.isTable { return (try? findInObject(record)) ?? false }
         return findInRow(record, delimiter: format.delimiter)
     }
 
-    /// Takes where uptime, timestamp and the stream's fields stand.
+    /// Takes the ranges of uptime, timestamp and the stream's fields.
     ///
-    /// - Returns: whether these are as many fields as the stream has.
+    /// - Returns: whether these are as many fields as the file has.
     @inline(__always)
     mutating func take(_ numbers: [Range<Int>]) -> Bool {
-        guard numbers.count == values.count + 2 else { return false }
+        guard numbers.count == columnCount + 2 else { return false }
         uptime = numbers[0]
         timestamp = numbers[1]
-        for index in values.indices { values[index] = numbers[index + 2] }
+        if let places {
+            for column in places.indices { values[places[column]] = numbers[column + 2] }
+        } else {
+            for index in values.indices { values[index] = numbers[index + 2] }
+        }
         return true
     }
+
+    @inline(__always)
+    private var columnCount: Int { places?.count ?? values.count }
 
     private mutating func findInObject(_ record: UnsafeRawBufferPointer) throws(MessageError) -> Bool {
         var scanner = JSONScanner(record)
@@ -48,9 +78,9 @@ package struct SampleCells: Sendable {
         _ = try Self.value(&scanner)
         try scanner.expect(UInt8(ascii: ","))
         _ = try Self.value(&scanner)
-        for index in values.indices {
+        for column in 0..<columnCount {
             guard scanner.skip(UInt8(ascii: ",")) else { return false }
-            values[index] = try Self.value(&scanner)
+            values[places?[column] ?? column] = try Self.value(&scanner)
         }
         return scanner.skip(UInt8(ascii: "}"))
     }
@@ -68,7 +98,7 @@ package struct SampleCells: Sendable {
         var start = 0
         var index = 0
         var column = 0
-        let last = values.count + 3
+        let last = columnCount + 3
         while column <= last {
             if index < record.count, record[index] == UInt8(ascii: "\"") {
                 index += 1
@@ -85,7 +115,7 @@ package struct SampleCells: Sendable {
             case 0: uptime = start..<index
             case 1: timestamp = start..<index
             case 2, 3: break
-            default: values[column - 4] = start..<index
+            default: values[places?[column - 4] ?? (column - 4)] = start..<index
             }
             guard index < record.count else { return column == last }
             column += 1

@@ -4,30 +4,30 @@ import SystemPackage
 
 /// Reads a stream's samples and markers in the order in which they were recorded, across its files, one record at a time.
 ///
-/// Samples that were filled in after the session come in the place of their gap, which is no marker then; what is left of a gap
-/// that was filled in part is a marker of its own.
+/// Samples that were filled in after the session replace their gap, which then has no marker; the rest of a partly filled gap is
+/// a marker.
 ///
-/// Also of a session that runs: up to the last record that is whole in the file being written, whichever name the file gets
-/// meanwhile. Not Sendable.
+/// Also reads a running session: up to the last whole record in the file being written, even if that file is renamed meanwhile.
+/// Not Sendable.
 package struct StreamReader: ~Copyable {
     package enum Item {
-        /// `withSample` has it.
+        /// Call `withSample` to get it.
         case sample
-        // Rare and large. Behind a pointer, they do not make each sample as large.
+        // Rare and large: indirect, so that each sample stays small.
         indirect case marker(LogRecord, Discontinuity?)
-        /// A file that does not exist any more.
+        /// A file that no longer exists.
         indirect case absent(FinishedFile, RemovedFile?)
     }
 
-    /// How the samples behind a marker do not follow on those before it, other than by a gap, which says so itself.
+    /// How the samples after a marker fail to continue those before it, except by a gap, which has its own marker.
     package enum Discontinuity: Hashable, Sendable {
         /// Samples were left out, as in a pause.
         case skipped(from: Int, count: Int)
-        /// The publisher started anew.
+        /// The publisher restarted.
         case newEpoch
     }
 
-    /// The files of a session that exist, and those that were removed: looked up once for all streams of a session that is over.
+    /// A session's existing and removed files: looked up once for all streams of a session that is over.
     package struct Files: Sendable {
         fileprivate let found: [LogName: [FinishedName]]
         fileprivate let removed: [String: RemovedFile]
@@ -44,75 +44,100 @@ package struct StreamReader: ~Copyable {
         case absent(FinishedFile, RemovedFile?)
     }
 
+    /// The stream, with the columns of all its files: those that `session.json` names, then those that only other files have.
     package let log: SessionRecord.Log
     package let format: LogFormat
-    /// The epoch that the samples are of; `nil` while nothing has said so.
+    /// The epoch of the samples; `nil` before the first marker that states it.
     package private(set) var epoch: String?
-    /// How often that may have changed.
+    /// Counts possible changes of `epoch`.
     package private(set) var epochChanges = 0
-    /// The number of the sample that `next` returned last, in its epoch. If more samples were filled in than a gap was estimated to
-    /// have, the surplus ones have its last number.
+    /// The number, in its epoch, of the last sample that `next` returned. If more samples were filled in than a gap was estimated
+    /// to have, the surplus ones get the gap's last number.
     package private(set) var sequence = -1
-    /// Whether the sample that `next` returned last was filled in after the session.
+    /// Whether the last sample that `next` returned was filled in after the session.
     package private(set) var isFilled = false
-    /// How many bytes of the files were read so far.
+    /// Bytes of the files that were read so far.
     package private(set) var bytesRead = 0
-    /// What can't be read, for a person: the rest of a file, if the session is damaged.
+    /// Descriptions of what can't be read: the rest of a file, if the session is damaged.
     package private(set) var damage: [String] = []
 
     private var cells: SampleCells
     private let directory: Directory
     private let root: JSONRoot
-    /// Whether the session continues: the file being written may end in the middle of a record.
+    /// Whether the session is running: the file being written may end in the middle of a record.
     private let isRunning: Bool
     private let acceptsDamage: Bool
     private var sources: ArraySlice<Source>
     private var scanner: LogScanner?
-    /// The file that is read, if it is finished.
+    /// The file being read, if it is finished.
     private var name: String?
     private var endOfLast = 0
-    /// The sample that comes next, of each epoch but the present one.
+    /// The next sample of each epoch except the current one.
     private var places: [String: Int] = [:]
     private let filled: FilledStream?
-    /// A gap that was filled, while it is read.
+    /// The filled gap that is being read.
     private var filling: Filling?
 
-    /// Where the reader is in a gap that was filled.
+    /// The reader's place in a filled gap.
     private struct Filling {
         /// The gap's marker.
         let marker: LogRecord
         var parts: ArraySlice<FilledStream.Part>
-        /// What reads the part that was begun, and how many of its samples are left.
+        /// The reader of the current part, and how many of its samples are left.
         var reader: FillReader?
         var samples = 0
         /// The last number of the part.
         var last = 0
-        /// The epoch and the number of the sample before those behind the gap.
+        /// The epoch and number at which the stream's own file continues after the gap.
         let epoch: String?
         let sequence: Int
     }
 
     /// - Parameters:
     ///   - log: one of the record's.
-    ///   - files: the session's, if they were looked up already.
-    ///   - acceptsDamage: whether to read on behind what can't be read, and note that.
+    ///   - files: the session's, if they were already looked up.
+    ///   - acceptsDamage: whether to note unreadable parts in `damage` and read on after them.
     package init(
         _ log: SessionRecord.Log, of record: SessionRecord, in session: SessionDirectory, files: Files? = nil,
         acceptsDamage: Bool = false
     ) throws(RecordingError) {
         let format = record.format(of: log)
         let isRunning = !record.status.isOver
-        // All that can fail comes first: in release, Swift 6.3 frees what is not initialized yet if that mixes.
+        // Everything that can fail comes first: otherwise Swift 6.3, in release builds, frees properties that are not initialized
+        // yet.
         let sources = try Self.sources(of: log, format, isRunning: isRunning, in: session, files)
-        self.log = log
+        let columns = Self.columns(of: log, format, record.root, sources, in: session.directory)
+        self.log = columns.log
         self.format = format
         self.isRunning = isRunning
         self.acceptsDamage = acceptsDamage
         self.sources = sources[...]
-        filled = FilledStream(log, of: record, in: session.directory)
+        filled = FilledStream(log, of: record, in: session.directory, columns: columns.names)
         root = record.root
         directory = session.directory
-        cells = SampleCells(fields: max(0, log.fields.count - 1))
+        cells = SampleCells(fields: columns.names)
+    }
+
+    /// The columns of all files. What can't be read of a file is noticed when it is its turn.
+    private static func columns(
+        of log: SessionRecord.Log, _ format: LogFormat, _ root: JSONRoot, _ sources: [Source], in directory: Directory
+    ) -> StreamColumns {
+        var columns = StreamColumns(log, format)
+        for source in sources {
+            var opened: OpenFile?
+            switch source {
+            case .finished(let name): opened = try? OpenFile(directory.path.appending(name), .readOnly, action: "read")
+            case .current(let file): opened = file
+            case .absent: continue
+            }
+            guard let file = opened, var scanner = try? LogScanner(file, format: format, root: root) else { continue }
+            while let record = try? scanner.next() {
+                guard record.isSample else { continue }
+                columns.add(scanner.ownColumns, scanner.types)
+                break
+            }
+        }
+        return columns
     }
 
     private static func sources(
@@ -125,7 +150,7 @@ package struct StreamReader: ~Copyable {
         if let currentName, directory.contains(currentName) {
             current = try OpenFile(directory.path.appending(currentName), .readOnly, action: "read")
         }
-        // Those of a session that runs change meanwhile.
+        // The files of a running session change meanwhile.
         let files = if let files, !isRunning { files } else { try Files(of: session) }
         let listed = Dictionary(log.files.map { ($0.name, $0) }) { first, _ in first }
         let found = files.found[log.name] ?? []
@@ -145,7 +170,7 @@ package struct StreamReader: ~Copyable {
     }
 
     /// The next sample, marker or missing file; `nil` at the end.
-    /// - Throws: `unreadable` for a finished file that is not what was written, unless damage is accepted.
+    /// - Throws: `unreadable` if a finished file is not as it was written, unless damage is accepted.
     package mutating func next() throws(RecordingError) -> Item? {
         while true {
             if filling != nil, let item = try nextFilled() { return item }
@@ -178,9 +203,9 @@ package struct StreamReader: ~Copyable {
         }
     }
 
-    /// Lends the sample that `next` returned last.
+    /// Lends the last sample that `next` returned.
     ///
-    /// - Parameter body: gets the bytes of its record, where its timestamp stands in them, and where its values do.
+    /// - Parameter body: gets the bytes of the sample's record, and the ranges of its timestamp and values in them.
     @inline(__always)
     package func withSample(
         _ body: (UnsafeRawBufferPointer, _ timestamp: Range<Int>, _ values: UnsafeBufferPointer<Range<Int>>) -> Void
@@ -194,7 +219,7 @@ package struct StreamReader: ~Copyable {
         }
     }
 
-    /// The uptime of the sample that `next` returned last, in seconds of the publisher's clock.
+    /// The uptime of the last sample that `next` returned, in seconds of the publisher's clock.
     package var uptime: Double {
         if isFilled { return filling?.reader?.uptime ?? .nan }
         return scanner?.readUptime() ?? .nan
@@ -202,7 +227,7 @@ package struct StreamReader: ~Copyable {
 
     // MARK: Filled samples
 
-    /// The next of what a gap consists of that was filled; nil behind it.
+    /// The next item in a filled gap; nil at the gap's end.
     private mutating func nextFilled() throws(RecordingError) -> Item? {
         while var now = filling {
             if let reader = now.reader, now.samples > 0 {
@@ -237,7 +262,7 @@ package struct StreamReader: ~Copyable {
                     now.reader = try filled?.reader(file, from: from, of: gap.epoch)
                 } catch {
                     try note("\(error)", of: filled?.name(file) ?? "")
-                    // What can't be read is as it was.
+                    // An unreadable part stays a gap.
                     let lost = Gap(epoch: gap.epoch, from: from, count: count, reason: gap.reason, date: gap.date)
                     return .marker(now.marker.replacing(lost), nil)
                 }
@@ -256,13 +281,14 @@ package struct StreamReader: ~Copyable {
     private mutating func open() throws(RecordingError) -> Item? {
         guard let source = sources.popFirst() else { return nil }
         endOfLast = 0
+        cells.beginFile()
         switch source {
         case .finished(let name):
             self.name = name
             do throws(RecordingError) {
                 scanner = try LogScanner(directory.path.appending(name), format: format, root: root)
             } catch {
-                // log-manager may have removed it just now.
+                // log-manager may have just removed it.
                 guard error.code == .notFound, let file = log.files.first(where: { $0.name == name }) else {
                     throw error
                 }
@@ -284,7 +310,7 @@ package struct StreamReader: ~Copyable {
             name = file.name
             try note("it is missing")
         }
-        // The file behind it says which samples follow.
+        // The next file states which samples follow.
         epoch = nil
         epochChanges += 1
         return .absent(file, removed)
@@ -298,7 +324,7 @@ package struct StreamReader: ~Copyable {
         damage.append("\(name): \(text)")
     }
 
-    /// Takes what a marker says of the samples that follow.
+    /// Takes the position of the following samples from a marker.
     private mutating func note(_ marker: LogRecord) -> Discontinuity? {
         if let gap = marker.gap {
             let end = gap.from.addingClamped(gap.count)
