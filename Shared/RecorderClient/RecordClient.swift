@@ -7,23 +7,24 @@ import ZeroMQ
 
 /// Drives one session of a running recorder from a terminal.
 ///
-/// A recorder that is killed meanwhile and started again continues the session, and so does this.
+/// If the recorder is killed meanwhile and restarted, it resumes the session, and this client continues.
 package struct RecordClient {
-    /// How often the progress line moves on a terminal; elsewhere a line is printed every `plainInterval`.
+    /// How often the progress line is updated on a terminal; otherwise, a line is printed every `plainInterval`.
     private static let interval = TimeSpan.milliseconds(250)
     private static let plainInterval = TimeSpan.seconds(5)
-    /// How long a recorder may take to start a session: it asks its publishers first.
+    /// How long a recorder may take to start a session: it first asks its publishers.
     private static let startTimeout = Duration.seconds(6)
     /// How long a recorder may take to answer while it records.
     private static let answerTimeout = Duration.seconds(5)
-    /// How long a recorder may be away before the session is given up.
+    /// How long a recorder may be unreachable before the client gives up on the session.
     private static let absenceLimit = Duration.seconds(60)
-    /// The same after a signal: who asks for the end waits for it, and a machine that goes down has stopped its recorder already.
+    /// The same after a signal: the user waits for the end, and a machine that shuts down has already stopped its recorder.
     private static let absenceLimitAfterSignal = Duration.seconds(15)
-    /// How long a recorder may take to stop one: it waits for samples that a publisher or a relay may still have, and finishes its files.
+    /// How long a recorder may take to stop a session: it waits for samples that a publisher or a relay may still have, and
+    /// finishes its files.
     private static let stopLimit = Duration.seconds(600)
 
-    /// How long the request that follows a second signal may take.
+    /// Time limit of the request that follows a second signal.
     private static let lastTimeout = Duration.milliseconds(500)
 
     private let recorder: RequestClient
@@ -37,11 +38,11 @@ package struct RecordClient {
         publisher = try peers.client(of: .sensorPublisher, at: sensorPublisher)
     }
 
-    /// Records, prints the report, and gives it.
+    /// Records a session, prints its report, and returns its result.
     /// - Parameters:
-    ///   - series: what the names of sessions begin with, of which one that is under way is gone on with.
-    ///   - steps: when to go on to which step.
-    ///   - labels: of the keys 1 to 9.
+    ///   - series: the first part of the sessions' names; a session of the series that is in progress is continued.
+    ///   - steps: the steps, and when to change to them.
+    ///   - labels: the labels of the keys 1 to 9.
     package func record(
         _ request: RecordingStart, inSeries series: String?, steps: [StepChange], labels: [String] = []
     ) async throws -> RecordingResult {
@@ -51,7 +52,7 @@ package struct RecordClient {
             (course, startDate) = try await begin(request, inSeries: series, steps: steps)
         } catch let error as ZeroMQError where error.code == .timedOut {
             throw ServiceError(
-                .peerUnavailable, "no recorder answers at \(recorder.endpoint): start one, or say --reply ENDPOINT")
+                .peerUnavailable, "no recorder answers at \(recorder.endpoint): start one, or pass --reply ENDPOINT")
         }
         let keys = labels.isEmpty ? nil : KeyInput(labels, thread: thread)
         defer { keys?.restore() }
@@ -62,7 +63,7 @@ package struct RecordClient {
         return result
     }
 
-    /// What some work gives; nil if a signal comes before it is done. The work is cancelled then.
+    /// The result of some work; nil if a signal comes first, which cancels the work.
     private func unlessSignal<Result: Sendable>(
         _ signals: UnixSignalsSequence, _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result? {
@@ -72,7 +73,7 @@ package struct RecordClient {
                 for await _ in signals { break }
                 return nil
             }
-            // Whichever ends first. What the other one was doing is of no interest any more.
+            // Whichever ends first. The result of the other one is not needed.
             let result = try await group.next() ?? nil
             group.cancelAll()
             while await group.nextResult() != nil {}
@@ -80,7 +81,7 @@ package struct RecordClient {
         }
     }
 
-    /// Ends a session. A signal stops the wait for that, and the recorder ends the session by itself.
+    /// Ends a session. A second signal stops waiting for the end, and the recorder ends the session by itself.
     private func end(_ course: SessionCourse, afterSignal: Bool) async throws -> RecordingResult {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         if afterSignal {
@@ -90,14 +91,14 @@ package struct RecordClient {
         let absenceLimit = afterSignal ? Self.absenceLimitAfterSignal : Self.absenceLimit
         let result = try await unlessSignal(signals) { try await stop(course, within: absenceLimit) }
         if let result { return result }
-        // The signal may have come before the request was on its way.
+        // The signal may have come before the request was sent.
         let last = RecordingStop(session: course.session)
         if let result = try? await recorder.send(last, timeout: Self.lastTimeout) { return result }
         throw ServiceError(
-            .inputOutput, "session \(course.session) is left to the recorder to end: recorder info shows when it has")
+            .inputOutput, "the recorder has yet to end session \(course.session): recorder info shows when it has")
     }
 
-    /// Asks for a session's end until it has come. Another request joins the one that is under way.
+    /// Requests a session's end until it has come. A repeated request joins the one in progress.
     private func stop(_ course: SessionCourse, within absenceLimit: Duration) async throws -> RecordingResult {
         let clock = ContinuousClock()
         let end = clock.now + Self.stopLimit
@@ -119,7 +120,7 @@ package struct RecordClient {
         }
     }
 
-    /// Starts a session, or finds the one of the series that is under way.
+    /// Starts a session, or finds the session of the series that is in progress.
     private func begin(
         _ request: RecordingStart, inSeries series: String?, steps: [StepChange]
     ) async throws -> (SessionCourse, startDate: WallTime) {
@@ -127,11 +128,16 @@ package struct RecordClient {
         var request = request
         if let series = series.map(SessionSeries.init(name:)) {
             let known = try await recorder.send(RecordingList(), timeout: Self.startTimeout).recordings
-            let entry = known.last {
+            let open = known.filter {
                 SessionStatus(rawValue: $0.status)?.isOver == false && series.contains($0.session)
             }
+            for entry in open where entry.isInterrupted == true {
+                StandardStream.error.print(
+                    "the recorder could not continue session \(entry.session): its health has the reason\n")
+            }
+            let entry = open.last { $0.isInterrupted != true }
             if let entry {
-                StandardStream.output.print("going on with session \(entry.session)\n")
+                StandardStream.output.print("continuing session \(entry.session)\n")
                 var course = SessionCourse(of: entry.session, steps: steps, duration: duration)
                 let state = try await recorder.send(RecordingStatus(session: entry.session), timeout: Self.startTimeout)
                 let before = Int64(nanosecondsIn: state.configuration?.before ?? 0)
@@ -149,7 +155,7 @@ package struct RecordClient {
         return (SessionCourse(of: started.session, steps: steps, duration: duration), .now)
     }
 
-    /// Follows a session, and annotates it by keys meanwhile.
+    /// Follows a session, and meanwhile annotates it when keys are pressed.
     private func follow(_ course: SessionCourse, since startDate: WallTime, keys: KeyInput?) async throws {
         guard let keys else { return try await follow(course, since: startDate) }
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -165,14 +171,14 @@ package struct RecordClient {
                 for await press in keys.presses { try await annotate(course.session, press, since: startDate) }
                 return false
             }
-            // An input that ends does not end the session.
+            // The end of the input does not end the session.
             while let isOver = try await group.next(), !isOver {}
             group.cancelAll()
             while await group.nextResult() != nil {}
         }
     }
 
-    /// Keeps an annotation, also if the recorder is away for a while. One with the same time is kept once.
+    /// Adds an annotation, even if the recorder is unreachable for a while. An annotation with the same time is kept only once.
     private func annotate(_ session: String, _ press: KeyInput.Press, since startDate: WallTime) async throws {
         let clock = ContinuousClock()
         let end = clock.now + Self.absenceLimit
@@ -189,7 +195,7 @@ package struct RecordClient {
         }
     }
 
-    /// Shows progress and changes steps, until the duration is over or the session has ended.
+    /// Shows progress and changes steps, until the duration has passed or the session has ended.
     private func follow(_ course: SessionCourse, since startDate: WallTime) async throws {
         let clock = ContinuousClock()
         let start = clock.now - Self.time(since: startDate)
@@ -211,7 +217,7 @@ package struct RecordClient {
                     do {
                         _ = try await recorder.send(move, timeout: Self.answerTimeout)
                     } catch let error as RequestError {
-                        // Somebody else may have ended it, or the disk.
+                        // The session may have been ended by somebody else, or by a disk error.
                         let state = try await status(of: course)
                         guard state.status == SessionStatus.running.rawValue else { return }
                         throw error

@@ -5,9 +5,9 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// How sessions begin, change, and are continued after an interruption.
+/// How sessions begin, change, and resume after an interruption.
 extension Recordings {
-    /// Adds a new session. Whatever was prepared for it, such as subscriptions, is undone when it ends.
+    /// Adds a new session. Its preparations, such as subscriptions, are undone when it ends.
     package func add(_ record: SessionRecord, in directory: SessionDirectory, at now: Moment) throws -> Session {
         let session = try Session(record, in: directory, appender: appender, held: held, at: now)
         sessions[session.identifier] = session
@@ -16,8 +16,8 @@ extension Recordings {
         return session
     }
 
-    /// Opens the logs of streams that exist when a session begins, each at its next sample; or, if the session begins in the past,
-    /// at the first that was sampled after its start.
+    /// Opens the logs of streams that exist when a session begins, each at its next sample. If the session begins in the past,
+    /// each log begins at the first sample taken after the session's start.
     package func open(_ streams: some Sequence<StreamDescription>, of session: Session, at now: Moment) {
         let wanted = streams.filter { description in
             session.wants(description.name)
@@ -32,10 +32,10 @@ extension Recordings {
     }
 
     /// Begins a session whose logs are open. Every sample that arrives from now on is recorded.
-    /// - Returns: whether the session is running. Publish that only once it is durable.
+    /// - Returns: whether the session is running. Publish that status only once it is durable.
     package func begin(_ session: Session) -> Bool { session.advance(to: .running) }
 
-    /// Continues an interrupted session.
+    /// Resumes an interrupted session.
     package func resume(_ recovered: RecoveredSession, in directory: SessionDirectory, at now: Moment) throws {
         let session = try Session(
             recovered.record, recovered: recovered, in: directory, appender: appender, held: held, at: now)
@@ -45,15 +45,16 @@ extension Recordings {
         routes = TopicTable()
         log(.notice, "continuing an interrupted recording", session, ["status": "\(session.status)"])
         if session.status == .starting {
-            // Its start was never answered.
+            // The request to start the session was never answered.
             _ = session.fail("interrupted: the recorder ended while the session was being started")
             publish(.failure, of: session, at: now, reason: session.record.failures.last)
         } else if session.status == .running, session.hasMarkedStop {
-            // Before a file has the marker, the write-ahead log says that the session ends: it did not take that.
-            _ = session.fail("interrupted: the session was being ended, and the disk refused to keep why")
+            // The write-ahead log has a session's end before a file has the stop marker. This session's end is missing: the log
+            // could not take it.
+            _ = session.fail("interrupted: the session was being ended, and the reason could not be written")
             publish(.failure, of: session, at: now, reason: session.record.failures.last)
         } else if session.isRecording {
-            session.markRestart(at: now.date)
+            session.markRestart(at: session.clock.date(at: now))
             publish(.restart, of: session, at: now)
             for stream in session.ordered where stream.intake.recovery != nil { recover(stream, of: session, at: now) }
         }
@@ -61,7 +62,7 @@ extension Recordings {
         isStoringDue = true
     }
 
-    /// Takes the free space on the disk, and stops sessions before it runs out.
+    /// Takes the free space on the disk, and stops sessions before space runs out.
     /// - Parameter free: bytes; nil if unknown.
     package func take(freeBytes free: Int?, at now: Moment) {
         freeBytes = free
@@ -79,7 +80,7 @@ extension Recordings {
         advance(at: now)
     }
 
-    /// Why nothing is recorded any more.
+    /// The message when the free space is below `minimumFree`.
     func tooLittleRoom(_ freeBytes: Int) -> String {
         "the disk has \(ByteCount(bytes: freeBytes)) free, less than --minimum-free "
             + "\(ByteCount(bytes: settings.minimumFree)) leaves; free some space and start a new recording"

@@ -5,19 +5,19 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// Stores sessions, and makes their files durable, so that older parts of the write-ahead log can be deleted. One session at a
-/// time.
+/// Stores sessions' records, and makes their files durable, so that older parts of the write-ahead log can be deleted. One
+/// session at a time.
 extension Recordings {
-    /// How often what could not be stored is tried again.
+    /// How often failed stores are retried.
     private static let storeInterval = TimeSpan.seconds(5)
-    /// Bytes of a segment of the write-ahead log that are read in vain rather than that it ends.
+    /// Bytes. At a checkpoint, a shorter segment of the write-ahead log continues, although a recovery then reads it in vain.
     private static let shortSegment = 4 << 20
 
-    /// What is being stored.
+    /// The session that is being stored, and the stage of that.
     struct DocumentWork {
         /// A session's files on their way to being durable.
         struct Checkpoint {
-            /// Where the files stand once everything before a position is written.
+            /// Where the files stand once everything before `position` is written.
             let places: [StreamName: DurablePlace]
             let position: Int
         }
@@ -25,10 +25,10 @@ extension Recordings {
         enum Step {
             /// A checkpoint begins with the next commit.
             case marking
-            /// Everything up to a block is to be in files.
+            /// Waits until everything up to a block is in files.
             case writing(block: Int)
             case syncing
-            /// What is stored must not be ahead of the write-ahead log: a block is to be durable first.
+            /// The stored record must not be ahead of the write-ahead log: waits until a block is durable.
             case committing(SessionRecord, block: Int)
             case storing(SessionRecord)
         }
@@ -61,16 +61,16 @@ extension Recordings {
         }
     }
 
-    /// Begins with the next session of which there is something to store.
+    /// Begins with the next session that has something to store.
     private func beginDocument(at now: Moment) {
         if isStoringDue, unlooked.isEmpty {
             isStoringDue = false
             unlooked.append(contentsOf: sessions.keys)
         }
         while document == nil, let identifier = unlooked.popFirst() {
-            // What is on disk says that a session is starting until all of its logs are open.
+            // On disk, a session is starting until all of its logs are open.
             guard let session = sessions[identifier], session.isRecording, session.status > .starting else { continue }
-            // What `session.json` says of the log must not be stored before the log has the places of files.
+            // The places of the files must be known before `session.json` states from where it needs the write-ahead log.
             document = DocumentWork(session: session, step: .marking)
             if session.isFromFiles || isClearing(session) || isCheckpointDue(for: session, at: now) {
                 session.checkpointedAt = now.monotonic
@@ -87,10 +87,10 @@ extension Recordings {
             held: held.bytes)
     }
 
-    /// Notes where a session's files will stand, now that everything was handed over and nothing after it is written.
+    /// Notes where a session's files will stand once all data handed over so far is written, and nothing after it.
     private func mark(_ session: Session) {
         let places = session.places
-        // What is needed after a crash begins with a segment, unless that would be a short one.
+        // Data needed after a crash then begins with a segment, unless the previous segment would be short.
         if appender.position - appender.segment >= Self.shortSegment { appender.beginSegment() }
         document?.checkpoint = DocumentWork.Checkpoint(places: places, position: appender.position)
         for stream in session.ordered { stream.holdOn() }
@@ -114,7 +114,7 @@ extension Recordings {
         advance(at: now)
     }
 
-    /// Has what is known of the session stored, if there is something new and it is time.
+    /// Stores the session's record if it has changed and may be stored again.
     private func store(at now: Moment) {
         guard let session = document?.session, session.isRecording,
             let record = session.takeStorable(at: now.monotonic)
@@ -154,7 +154,8 @@ extension Recordings {
         removeLog()
     }
 
-    /// Announces finished log files. `session.json` must list them first: a program that hears of a file may remove it.
+    /// Announces finished stream files. `session.json` must list them first, because a program that learns of a file may remove
+    /// it.
     func announceFiles(in record: SessionRecord, of session: Session) {
         for log in record.logs {
             for (index, file) in log.files.enumerated().dropFirst(session.announced[log.name] ?? 0) {
@@ -171,11 +172,11 @@ extension Recordings {
 
     // MARK: Time
 
-    /// Does what depends on time alone. Once every `settings.syncInterval`.
+    /// Does the work that depends on time alone. Call it every `settings.syncInterval`.
     package func tick(at now: Moment) {
         for session in sessions.values {
             if let deadline = session.deadline, now.monotonic >= deadline, session.status == .running {
-                session.awaitResults(at: now.monotonic)
+                session.awaitResults(at: now)
                 unstopped.append(session.identifier)
             }
             guard session.isRecording else { continue }

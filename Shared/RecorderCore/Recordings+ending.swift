@@ -6,35 +6,35 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// How sessions end: asked to, with their duration, with the program, or because something failed.
+/// How sessions end: on request, after their duration, with the program, or because something failed.
 extension Recordings {
-    /// How long what was published before a stop may travel before it is asked for again.
+    /// How long samples published before a stop may be in transit before a replay is requested.
     private static let travelTime = TimeSpan.milliseconds(300)
-    /// How long sessions may wait for their publishers when the program ends: less than `ServiceRunner.drainLimit`, so
-    /// that their files are finished within it.
+    /// How long sessions wait for their publishers when the program ends: less than `ServiceRunner.drainLimit`, so that their
+    /// files are finished within it.
     private static let lastWait = TimeSpan.seconds(3)
-    /// How long samples may come in after a stop: as long as publishers keep them by default. A hostile one could give one
-    /// at a time of as many as it says that there are.
+    /// How long a stopped session waits for samples in total: as long as publishers keep samples by default. Otherwise, a hostile
+    /// publisher could announce any number of samples and deliver them one at a time.
     private static let settlingLimit = TimeSpan.seconds(600)
-    /// How long a session that is stopped waits for a publisher that answers and can't give its samples yet, such as a relay whose
+    /// How long a stopped session waits for publishers that answer but can't deliver their samples yet, such as a relay whose
     /// servers have no leader.
     private static let longestDelay = TimeSpan.seconds(60)
-    /// Sessions whose report could not be stored are kept in memory, at most so many.
+    /// Most sessions that are kept in memory because their end could not be stored.
     private static let maximumUnstored = 64
 
-    /// How far a session is that is being ended.
+    /// The stage of a session that is being ended.
     enum Ending {
-        /// Publishers are asked how far its streams are.
+        /// Publishers are asked for the positions of the session's streams.
         case asking
-        /// What was published before the stop is awaited, or what is missing of it.
+        /// Samples published before the stop are awaited, or replayed if they are missing.
         case settling(Settling)
         /// The publishers' clocks are compared for the last time.
         case comparing(Settling)
-        /// Everything up to a block is to be in files.
+        /// Waits until everything up to a block is in files.
         case closing(block: Int)
-        /// Its files are written anew.
+        /// The session's files are rebuilt from the write-ahead log.
         case rebuilding(isSecond: Bool)
-        /// Its end is being stored, with this report.
+        /// The session's end is being stored, with this report.
         case concluding(SessionReport, isSecond: Bool)
     }
 
@@ -42,24 +42,24 @@ extension Recordings {
         /// When this round of waiting ends, and when all waiting ends, on the monotonic clock.
         var deadline: Int64
         let limit: Int64
-        /// When it ends if publishers only say that they are to be asked again.
+        /// When waiting ends if publishers only ask for a later retry.
         let delayLimit: Int64
-        /// Streams that may not have everything. Whatever arrives asks again, so only one is looked at that keeps the others
-        /// waiting.
+        /// Streams that may still miss samples. Each arriving batch checks them, so only the last one is examined until it is
+        /// complete.
         var rest: ArraySlice<StreamRecording>
-        /// Whether what is missing was asked for.
+        /// Whether missing samples were requested.
         var isAsked = false
         /// Whether the publishers' clocks were compared for the last time.
         var isCompared = false
-        /// Whether a publisher said since then that it is to be asked again.
+        /// Whether a publisher has asked for a later retry since the last request.
         var isPutOff = false
-        /// The samples that were dealt with when it was asked for last.
+        /// The number of settled samples at the last request.
         var settled = -1
     }
 
     // MARK: Stopping
 
-    /// Stops every session because the program is about to end. Waits for publishers no longer than `lastWait`.
+    /// Stops every session because the program is about to end. Waits for publishers for `lastWait` at most.
     package func stopAll(at now: Moment) {
         shutdownDeadline = now.monotonic + Self.lastWait.nanoseconds
         isStoppingAll = true
@@ -67,8 +67,9 @@ extension Recordings {
         advance(at: now)
     }
 
-    /// Stores what was taken because the program is about to end. Sessions that are not being ended stay open: whoever starts next
-    /// finds them as after a kill, and requests from the publishers what comes until then.
+    /// Commits the data taken so far because the program is about to end. Sessions that are not being ended, or that only wait for
+    /// results, stay open: the next recorder finds them as after a kill, and requests from the publishers the samples published
+    /// until then.
     package func leaveAll(at now: Moment) {
         shutdownDeadline = now.monotonic + Self.lastWait.nanoseconds
         for session in sessions.values where endings[session.identifier] == nil {
@@ -77,7 +78,8 @@ extension Recordings {
         leftBlock = commitNow(at: now)
     }
 
-    /// Ends a session in good order, or with what is there if it failed. One that is being ended already continues as it is.
+    /// Ends a session: in good order, or with the data it has if it failed. A session that is already being ended only stops
+    /// waiting for results.
     package func stop(_ identifier: SessionIdentifier, at now: Moment) {
         sessions[identifier]?.endResults()
         unstopped.append(identifier)
@@ -96,7 +98,7 @@ extension Recordings {
         }
     }
 
-    /// Ends a session as cancelled, without asking for missing samples.
+    /// Ends a session as cancelled, without requesting missing samples.
     package func cancel(_ session: Session, at now: Moment) {
         guard endings[session.identifier] == nil else { return }
         advance(session, to: .cancelled, at: now)
@@ -104,7 +106,7 @@ extension Recordings {
         advance(at: now)
     }
 
-    /// Takes what publishers say of a session's streams, once it is stopped.
+    /// Takes the publishers' descriptions of a stopped session's streams.
     package func listed(_ identifier: SessionIdentifier, _ descriptions: [StreamDescription], at now: Moment) {
         guard let session = sessions[identifier], case .asking = endings[identifier] else { return }
         finishWatch(descriptions, of: session, at: now)
@@ -113,7 +115,7 @@ extension Recordings {
             if session.streams[description.name]?.isLater(description) == true { continue }
             stream(for: description, from: nil, in: session, at: now)?.end(description)
         }
-        // What is under way first; what has not come by then is asked for.
+        // Samples in transit come first. Those that have not arrived by then are requested.
         endings[identifier] = .settling(
             Settling(
                 deadline: now.monotonic + Self.travelTime.nanoseconds,
@@ -139,13 +141,19 @@ extension Recordings {
     }
 
     private func isAwaitingResults(_ session: Session, at now: Moment) -> Bool {
-        guard let deadline = session.resultsDeadline, shutdownDeadline == nil, !session.status.isOver else {
+        guard let deadline = session.resultsDeadline, !isStoppingAll, !session.status.isOver else {
             return false
         }
         return now.monotonic < deadline
     }
 
-    /// Waits until every sample that was taken before the stop has arrived, or was given up.
+    /// Whether a session that is being ended only waits for results. If the program ends, the next start continues the wait.
+    func isLeftToNextStart(_ identifier: SessionIdentifier) -> Bool {
+        guard case .closing(let block) = endings[identifier] else { return false }
+        return writtenBlocks >= block && sessions[identifier]?.resultsDeadline != nil
+    }
+
+    /// Waits until every sample taken before the stop has arrived or was given up.
     private func settle(_ session: Session, _ settling: Settling, at now: Moment) {
         var settling = settling
         while true {
@@ -159,7 +167,7 @@ extension Recordings {
                 endings[session.identifier] = .settling(settling)
                 return
             }
-            // As long as something comes: a recorder that hung may have much to catch up with.
+            // Wait as long as samples keep coming: a recorder that hung may have much to catch up with.
             let streams = session.ordered
             let settled = streams.reduce(0) { $0.addingClamped($1.settled) }
             let isDelayed = settling.isPutOff && now.monotonic < settling.delayLimit
@@ -182,7 +190,7 @@ extension Recordings {
         emit(.compareClocks(session.identifier, at: session.publishers, isLast: true))
     }
 
-    /// Ends a session once clocks are compared, unless what came meanwhile shows that samples are missing.
+    /// Ends a session once clocks are compared, unless samples that arrived meanwhile show that others are missing.
     func endComparison(of session: Session, at now: Moment) {
         guard case .comparing(var settling) = endings[session.identifier] else { return }
         settling.isCompared = true
@@ -199,7 +207,7 @@ extension Recordings {
 
     // MARK: Closing
 
-    /// Closes a session's logs. Its end is stored once all of that is in files.
+    /// Closes a session's logs. Its end is stored once everything is in files.
     private func close(_ session: Session, at now: Moment) {
         advance(session, to: .processingResults, at: now)
         routes = TopicTable()
@@ -217,34 +225,34 @@ extension Recordings {
         endings[session.identifier] = .closing(block: lastBlock)
     }
 
-    /// Gives up what a stream waits for, and writes what waits behind that.
+    /// Gives up the samples that a stream waits for, and writes the samples behind them.
     private func release(_ stream: StreamRecording, of session: Session, at now: Moment) {
-        // Of a session that failed, its publishers may still have them.
+        // If the session failed, its publishers may still have these samples.
         let reason = session.status == .failed ? Gap.Reason.notWritten : .publisherUnreachable
         var isMore = true
         while isMore {
-            // What can't be read is passed over: each turn takes some of what waits.
+            // Unreadable rows are skipped: each turn takes some of the waiting samples.
             try? stream.resume(at: now)
             isMore = stream.intake.recovery != nil || stream.intake.expectEnd()
             if isMore { try? stream.giveUp(reason, at: now) }
         }
     }
 
-    /// Has a session's end stored. If its files could not be finished, they are written anew from the write-ahead log.
+    /// Stores a session's end. If its files could not be finished, they are first rebuilt from the write-ahead log.
     private func conclude(_ session: Session, isSecond: Bool) {
         if brokenFiles.contains(session.identifier) || session.isWaitingForFiles {
             endings[session.identifier] = .rebuilding(isSecond: isSecond)
             emit(.rebuild(session.directory, failures: session.record.failures))
         } else {
             let record = session.finish()
-            // To make that of a thousand streams takes a while, and it is published too.
+            // Made once: this takes a while for a thousand streams, and the report is published too.
             let report = session.report
             endings[session.identifier] = .concluding(report, isSecond: isSecond)
             emit(.conclude(record, report, session.directory))
         }
     }
 
-    /// Takes the result of writing a session's files again.
+    /// Takes the result of rebuilding a session's files.
     package func rebuilt(
         _ identifier: SessionIdentifier, _ outcome: Result<SessionRecord, RecordingError>, at now: Moment
     ) {
@@ -282,7 +290,7 @@ extension Recordings {
         }
         log(.error, "the end of a recording could not be stored", session, [LogKey.error: "\(error)"])
         if session.status < .failed { fail(session, error, at: now) }
-        // What failed may work now: room was made for it.
+        // A second attempt may succeed: space was freed for it.
         if isSecond { end(session, stored: nil, at: now) } else { conclude(session, isSecond: true) }
     }
 
@@ -316,7 +324,7 @@ extension Recordings {
         log(.notice, "recording ended", session, ["status": "\(session.status)", "whole": "\(report.isWhole)"])
     }
 
-    /// Tries to store the ends of sessions that could not be stored.
+    /// Retries storing the ends of sessions that could not be stored.
     func storeAgain() {
         for session in Array(unstored.values) where endings[session.identifier] == nil {
             conclude(session, isSecond: true)

@@ -3,16 +3,16 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// What arrives: batches of samples and descriptions of streams.
+/// Takes batches of samples and descriptions of streams.
 extension Recordings {
     /// Topics and streams that are remembered: a stranger could publish under ever new names.
     static let maximumNames = 16_384
-    /// Places at which one stream is replayed, for the same reason.
+    /// Most replay addresses that are remembered for a stream, for the same reason.
     private static let maximumPlaces = 64
 
     /// Takes an event. Call `endBatches` after the last of those that arrived together.
-    /// - Returns: the description that it was, if it was one.
-    /// - Throws: `MessageError` or `DecodingError` for one that can't be read.
+    /// - Returns: the stream's description, if the event is one.
+    /// - Throws: `MessageError` or `DecodingError` if the event can't be read.
     package func take(_ frames: EventFrames, at now: Moment) throws -> StreamDescription? {
         if let route = route(of: frames.topic) {
             if route.recordings.isEmpty { return nil }
@@ -26,7 +26,6 @@ extension Recordings {
         return nil
     }
 
-    /// Takes a batch of samples.
     package func take(_ batch: ReceivedBatch, _ route: Route, published: WallTime?, at now: Moment) {
         let sent = published?.nanosecondsSince1970 ?? 0
         newest = max(newest, sent)
@@ -47,7 +46,7 @@ extension Recordings {
         }
     }
 
-    /// Judges how far the recorder is behind by what was taken.
+    /// Measures how far the recorder is behind, from the batches that were taken.
     package func endBatches(at now: Moment) {
         if newest > 0 {
             lag.take(
@@ -57,7 +56,7 @@ extension Recordings {
         advance(at: now)
     }
 
-    /// Where a batch of samples goes; nil for other events.
+    /// The sessions and streams that get a topic's batches; nil if the topic is not one of samples.
     package func route(of topic: UnsafeRawBufferPointer) -> Route? {
         if let known = routes.value(of: topic) { return known }
         guard topic.starts(with: TopicArea.samples.utf8) else { return nil }
@@ -71,9 +70,9 @@ extension Recordings {
         return route
     }
 
-    /// Takes what a publisher says of a stream.
+    /// Takes a publisher's description of a stream.
     package func take(_ description: StreamDescription, at now: Moment) {
-        // Those that are still there describe themselves again within a second.
+        // Publishers that are still running describe their streams again within a second.
         let (name, place) = (description.name, description.replay)
         if described.count >= Self.maximumNames || described[name]?.count ?? 0 >= Self.maximumPlaces { described = [:] }
         described[name, default: [:]][place] = now.monotonic
@@ -88,7 +87,7 @@ extension Recordings {
             }
             guard let stream = stream(for: description, from: nil, in: session, at: now) else { continue }
             session.watch.take(
-                description, at: now.monotonic, time: session.seconds(of: now.date), isLeftOut: stream.isLeftOut)
+                description, at: now.monotonic, time: session.seconds(at: now), isLeftOut: stream.isLeftOut)
             if stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
             if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
                 recover(stream, of: session, at: now)
@@ -103,21 +102,21 @@ extension Recordings {
         runs[description.name] = (FormerRun(description: description, heard: date), former)
     }
 
-    /// The runs of a publisher before one that is described: of a session whose start lies in the past, those that were heard of
-    /// after it; of one that begins now with this stream, those that ended before.
+    /// The runs of a publisher before the described one. If the session begins in the past, those heard of after its start; if it
+    /// begins now with this stream, those that ended before.
     private func formers(of description: StreamDescription, from first: Int?, in session: Session) -> [FormerRun] {
         let known = runs[description.name].map { [$0.former, $0.last].compactMap { $0 } } ?? []
         let described = known.prefix { $0.description.epoch != description.epoch }
         if session.record.limits.before != nil { return described.filter { $0.heard > session.record.startDate } }
-        // Two programs that run at the same time, by mistake, are at different places.
+        // Two publishers that run at the same time, by mistake, have different replay addresses.
         return first == nil ? [] : described.filter { $0.description.replay == description.replay }
     }
 
-    /// The recording of a stream that a publisher describes; nil if it can't be opened, or the description is of a run that had
-    /// ended when the session began.
+    /// The recording of a stream that a publisher describes; nil if its log can't be opened or is closed, or if the described run
+    /// had ended when the session began.
     ///
-    /// A stream that was not there when the session started gets its log now. All of its epoch belongs to the session,
-    /// except what was sampled before the start.
+    /// A stream that did not exist when the session started gets its log now. All of its epoch belongs to the session, except
+    /// samples taken before the start.
     /// - Parameter first: the first sample that belongs to the session, for a stream that exists when the session starts; nil
     ///   otherwise.
     func stream(
@@ -130,7 +129,7 @@ extension Recordings {
                 return stream
             }
             if session.hasClosed(description.name) { return nil }
-            // Those that the session starts with were checked together.
+            // The streams that a session starts with were checked together.
             if session.status > .starting {
                 try StreamRecording.check(description, startDate: session.record.startDate)
             }
@@ -147,10 +146,10 @@ extension Recordings {
         return nil
     }
 
-    // MARK: How logs are to be written
+    // MARK: Log configurations
 
-    /// Has the log of a stream that is described asked for, if it is time.
-    /// - Returns: whether a log can be begun with what is known.
+    /// Asks log-manager about the log of a described stream, if it is time.
+    /// - Returns: whether a log can be begun with the configuration known so far.
     private func isConfigured(_ stream: StreamName, at now: Moment) -> Bool {
         guard settings.shard?.owns(stream.device) ?? true else { return false }
         let name = LogName(device: stream.device, stream: stream.stream)
@@ -160,7 +159,7 @@ extension Recordings {
         return configurations.isSettled(name, at: now.monotonic)
     }
 
-    /// Has the logs asked for that are being written, from time to time: somebody may have changed their limits.
+    /// Asks log-manager again, from time to time, about the logs being written: somebody may have changed their limits.
     func askForChangedLimits(at now: Moment) {
         let known = unasked.count
         for session in sessions.values where session.status == .running {
@@ -174,13 +173,13 @@ extension Recordings {
         if known == 0, !unasked.isEmpty { emit(.configure) }
     }
 
-    /// The logs that log-manager is to be asked for now.
+    /// The logs that log-manager is to be asked about now.
     package func unknownLogs(at now: Moment) -> [LogName] {
         defer { unasked = [] }
         return unasked.filter { configurations.isDue($0, at: now.monotonic) }
     }
 
-    /// Takes what log-manager said, if it was asked, and begins the logs that waited for it.
+    /// Takes log-manager's answers, if it was asked, and begins the logs that waited for them.
     package func configured(_ answers: LogConfigurations.Answers?, at now: Moment) {
         if let answers {
             configurations.take(answers, at: now.monotonic)

@@ -3,30 +3,33 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// What is watched of publishers: which sensors fail, and how far their clocks are from this one's.
+/// Watches publishers: which sensors fail, and how far their clocks differ from this machine's.
 extension Recordings {
-    /// How often sensors are looked at that may have failed, and clocks that may be compared.
+    /// How often sensors are checked for failures, and clocks for a comparison that is due.
     private static let watchInterval = TimeSpan.seconds(1)
-    /// The first time after which clocks are compared again; later ones come with the session's age, so that a long
-    /// session has no more comparisons than can be looked at.
+    /// The first interval between comparisons of clocks. Later intervals grow with the session's age, so that the number of a
+    /// long session's comparisons stays readable.
     private static let comparisonInterval = TimeSpan.seconds(30)
-    /// Seconds; less is for the report alone.
+    /// Seconds; a smaller offset appears only in the report.
     private static let largestOffset = 1.0
 
-    /// Looks at what only time can tell.
+    /// Checks what changes with time alone: lag, sensors and clocks.
     func passTime(at now: Moment) {
         lag.pass(
             isBlocked: isBlocked, date: now.date.nanosecondsSince1970, allowance: clockAllowance, at: now.monotonic)
         guard now.monotonic >= watchedAt + Self.watchInterval.nanoseconds else { return }
         watchedAt = now.monotonic
         for session in sessions.values where session.status == .running {
+            if let set = session.noteClock(at: now) {
+                log(.warning, "this machine's clock was set", session, ["seconds": "\(set)"])
+            }
             for stream in session.ordered {
                 session.watch.note(samples: stream.log.record.counts.received, of: stream.name)
                 stream.noteLeftOut(at: now.monotonic)
-                // A recorder that was restarted did not hear of an end in good order.
+                // A restarted recorder did not hear that such a stream ended in good order.
                 if stream.isLeftOut || stream.isOver { session.watch.passOver(stream.name) }
             }
-            let time = session.seconds(of: now.date)
+            let time = session.seconds(at: now)
             tell(session.watch.check(at: now.monotonic, time: time, isListening: !isBehind), of: session, at: now)
             compareClocks(of: session, at: now)
         }
@@ -38,11 +41,12 @@ extension Recordings {
         tellOfLag(at: now)
     }
 
-    /// Takes what publishers say of a session's streams when it stops: what failed by then belongs to it.
+    /// Takes the publishers' descriptions of a session's streams when it stops: sensors that failed by then failed in the
+    /// session.
     func finishWatch(_ descriptions: [StreamDescription], of session: Session, at now: Moment) {
-        let time = session.seconds(of: now.date)
-        // One that is only stopped may have been stopped together with the session, and one that was not heard of may
-        // have sampled on.
+        let time = session.seconds(at: now)
+        // A sensor that is merely stopped may have been stopped together with the session. A stream that was not heard of may
+        // have continued.
         for description in descriptions where session.streams[description.name]?.isLeftOut == false {
             guard description.state == .failed || session.watch.isUnheard(description.name) else { continue }
             session.watch.take(description, at: now.monotonic, time: time)
@@ -50,7 +54,7 @@ extension Recordings {
         tell(session.watch.finish(at: now.monotonic, time: time), of: session, at: now)
     }
 
-    /// Notes failures, and publishes and logs them. All at once: each note is a copy of the session's record.
+    /// Notes, publishes and logs failures. Notes them all at once, because each note copies the session's record.
     private func tell(_ findings: [StreamWatch.Finding], of session: Session, at now: Moment) {
         if findings.isEmpty { return }
         session.note(failures: findings.filter(\.isFailure).map(\.sentence))
@@ -68,7 +72,7 @@ extension Recordings {
 
     // MARK: Clocks
 
-    /// Has the clocks of a session's publishers compared, those that it is time for.
+    /// Compares the clocks of those of a session's publishers for which it is time.
     private func compareClocks(of session: Session, at now: Moment) {
         let age = now.date.nanosecondsSince1970 - session.record.startDate.nanosecondsSince1970
         let interval = max(Self.comparisonInterval.nanoseconds, age / 50)
@@ -80,13 +84,14 @@ extension Recordings {
         emit(.compareClocks(session.identifier, at: due, isLast: false))
     }
 
-    /// Takes comparisons of publishers' clocks with ours.
+    /// Takes comparisons of publishers' clocks with this machine's.
     package func compared(
         _ identifier: SessionIdentifier, _ comparisons: [ClockComparison], isLast: Bool, at now: Moment
     ) {
         guard let session = sessions[identifier] else { return }
-        for comparison in comparisons where session.isRecording {
-            session.note(comparison)
+        let placed = session.isRecording ? comparisons.map { session.clock.comparison($0, at: now) } : []
+        session.note(placed)
+        for comparison in placed {
             let isWrong = abs(comparison.offset) > Self.largestOffset + comparison.roundTrip
             wrongClocks[comparison.endpoint] = isWrong ? comparison.offset : nil
         }
@@ -94,7 +99,7 @@ extension Recordings {
         advance(at: now)
     }
 
-    /// Has health tell of a clock that is so wrong that its samples seem to be of another time than their session.
+    /// Reports to health a clock so wrong that its samples seem to be of another time than their session.
     private func tellOfWrongClocks() {
         if wrongClocks.isEmpty { return emit(.clear("clock")) }
         let sources = sessions.values.filter { $0.status == .running }.map(\.publishers)
@@ -104,7 +109,7 @@ extension Recordings {
             wrong.map {
                 .wrongClock(
                     of: $0.key, ahead: $0.value,
-                    ", and its samples are placed by it: set the clock, and start its publisher anew")
+                    ", and its samples are dated by it: set the clock, and restart its publisher")
             } ?? .clear("clock"))
     }
 }

@@ -6,27 +6,27 @@ package import Messages
 package import Recording
 package import ServiceKit
 
-/// Everything that a recorder knows and decides: the sessions under way, and the streams that publishers describe.
+/// Everything that a recorder knows and decides: the sessions in progress, and the streams that publishers describe.
 ///
 /// It receives events with their time and returns effects. The caller has files, sockets and a clock: it carries the effects out
-/// and reports the results. Confined to one thread. Its work is in extensions: what arrives (`+samples`), what is missing
-/// (`+recovery`), what becomes durable (`+commits`), what is stored of sessions (`+documents`), how sessions begin
-/// (`+beginning`), end (`+ending`) and are discarded (`+discarding`), what may be asked of them (`+requests`), which old files go
-/// (`+ring`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is behind (`+lag`).
+/// and reports the results. Confined to one thread. The work is in extensions: samples and descriptions (`+samples`), replay of
+/// missing samples (`+recovery`), commits (`+commits`), stored records (`+documents`), the beginning of sessions (`+beginning`),
+/// their end (`+ending`) and removal (`+discarding`), checks of requests (`+requests`), removal of old files (`+ring`), failed
+/// sensors and wrong clocks (`+watch`), and how far the recorder is behind (`+lag`).
 package final class Recordings: ListeningCore {
-    /// What a recorder is told when it starts. Times are in nanoseconds.
+    /// Times are in nanoseconds.
     package struct Settings: Sendable {
-        /// How often what was written is made durable.
+        /// How often written data is made durable.
         package let syncInterval: Int64
         /// How long a publisher that does not answer is asked for missing samples.
         package let recoveryLimit: Int64
-        /// How many bytes may wait for samples before them.
+        /// Most bytes that may wait for samples before them.
         package let holdLimit: Int
         /// Bytes that must stay free on the disk.
         package let minimumFree: Int
-        /// Which part of the devices is recorded; nil for all.
+        /// The devices to record; nil for all.
         package let shard: Shard?
-        /// How long after its upload was confirmed a session is discarded; nil for never.
+        /// How long after its confirmed upload a session is discarded; nil for never.
         package let keepSessions: Int64?
 
         package init(
@@ -42,7 +42,7 @@ package final class Recordings: ListeningCore {
         }
     }
 
-    /// Whom the batches of a topic are for.
+    /// The sessions and streams that get the batches of a topic.
     package final class Route {
         package let recordings: [(session: Session, stream: StreamRecording)]
         package var reader = SampleBodyReader()
@@ -50,32 +50,32 @@ package final class Recordings: ListeningCore {
         init(_ recordings: [(session: Session, stream: StreamRecording)]) { self.recordings = recordings }
     }
 
-    /// Bytes that may be on their way into files. Beyond, nothing more is to be taken from the network.
+    /// Bytes that may be on their way into files. Beyond that, take nothing from the network.
     package static let maximumBacklog = 64 << 20
-    /// How often it is looked how much room the disk has.
+    /// How often the free disk space is measured.
     private static let diskInterval = TimeSpan.seconds(1).nanoseconds
 
     package let settings: Settings
     let checkpointScale: Int
-    /// What is to be done, in this order.
+    /// The effects to carry out, in this order.
     package var effects: [Effect] = []
 
     package internal(set) var sessions: [SessionIdentifier: Session] = [:]
-    /// Sessions that are over, but whose report could not be stored; it is tried again.
+    /// Sessions that are over, but whose end could not be stored; storing is retried.
     package internal(set) var unstored: [SessionIdentifier: Session] = [:]
-    /// From where on sessions need the write-ahead log whose ends could not be stored, and are not tried again.
+    /// Positions in the write-ahead log that are needed by sessions whose ends could not be stored and are not retried.
     var leftToNextStart: [Int] = []
-    /// From where on interrupted sessions need the write-ahead log that could not be continued.
+    /// Positions in the write-ahead log that are needed by interrupted sessions which could not be resumed.
     package var interrupted: [Int] = []
-    /// Sessions whose files are being made, and from where on they will need the write-ahead log.
+    /// Sessions whose files are being made, and the positions in the write-ahead log that they will need.
     package var starting: [SessionIdentifier: Int] = [:]
-    /// How far each session is that is being ended.
+    /// The stages of the sessions that are being ended.
     var endings: [SessionIdentifier: Ending] = [:]
     /// Sessions that are to be stopped.
     var unstopped: Deque<SessionIdentifier> = []
-    /// When sessions that are being stopped must have what they wait for, on the monotonic clock: set when the program ends.
+    /// When stopping sessions must end their waiting, on the monotonic clock: set when the program ends.
     package internal(set) var shutdownDeadline: Int64?
-    /// Whether every session is ended, because the program is about to end.
+    /// Whether every session is being ended, because the program is about to end.
     var isStoppingAll = false
     /// The last block that must be in files, if sessions stay open when the program ends.
     var leftBlock: Int?
@@ -85,35 +85,35 @@ package final class Recordings: ListeningCore {
     let held: HeldBytes
     var pace: CommitPace
     var commit: Commit?
-    /// When what waits is to be committed, on the monotonic clock; nil if nothing waits, or a commit is under way.
+    /// When to commit the waiting data, on the monotonic clock; nil if no data waits, or a commit is under way.
     package internal(set) var commitAt: Int64?
     /// When `tick` is due, on the monotonic clock.
     private var tickAt: Int64 = 0
     private var lookedAtDiskAt: Int64 = 0
-    /// Bytes free on the disk, when it was looked at last; nil before, and if that is unknown.
+    /// Bytes free on the disk at the last measurement; nil before the first one, or if unknown.
     package internal(set) var freeBytes: Int?
-    /// How many blocks were handed over to be committed, how many commits ended, and how many blocks are in files.
+    /// The numbers of blocks handed over to be committed, of blocks whose commit ended, and of blocks in files.
     var takenBlocks = 0
     var committedBlocks = 0
     var writtenBlocks = 0
-    /// The block up to which a commit must not wait for more.
+    /// The block up to which commits must not wait for more data.
     var demandedBlocks = 0
-    /// Blocks that are committed and not in files yet, and the bytes of all that is not.
+    /// Committed blocks that are not in files yet; and their bytes, with those of the block being committed.
     var unwritten: Deque<LogBlock> = []
     package internal(set) var backlogBytes = 0
-    /// The position up to which everything was handed to files.
+    /// The position in the write-ahead log up to which everything was written into files.
     var writtenEnd: Int
     /// The end of the last block that became durable.
     var committedEnd: Int
     var fileWork: FileWork?
-    /// Whether some records wait to be written into their files, and whether it is time to look at them.
+    /// Whether some records are held back from their files, and whether it is time to write them.
     var areFilesBehind = false
     var areFilesDue = false
-    /// Sessions of which a file could not be written.
+    /// Sessions with a file that could not be written.
     var brokenFiles: Set<SessionIdentifier> = []
-    /// Removals of segments that are under way.
+    /// The number of removals of log segments under way.
     var logRemovals = 0
-    /// The size of the write-ahead log.
+    /// The size of the write-ahead log, in bytes.
     package internal(set) var logBytes = 0
     var document: DocumentWork?
     /// Sessions to check next for changes that are not stored.
@@ -125,41 +125,41 @@ package final class Recordings: ListeningCore {
     var discards = Discards()
 
     var ringRemoval: RingRemoval?
-    /// When it is looked for files that are old enough, on the monotonic clock.
+    /// When old files are searched for next, on the monotonic clock.
     var ringAt: Int64 = 0
 
     // Streams
-    /// When each stream was described last, on the monotonic clock, by where its publisher replays.
+    /// When each stream was last described, on the monotonic clock, by its publisher's replay address.
     package internal(set) var described: [StreamName: [String: Int64]] = [:]
-    /// What was said last of each stream, and of the run of its publisher before that: a session that begins in the past may need
-    /// to know that there was one.
+    /// The last description of each stream, and the last one of its publisher's previous run: a session that begins in the past
+    /// may need to know of that run.
     var runs: [StreamName: (last: FormerRun, former: FormerRun?)] = [:]
     package internal(set) var configurations = LogConfigurations()
-    /// Logs that log-manager is to be asked for.
+    /// Logs that log-manager is to be asked about.
     var unasked: Set<LogName> = []
-    /// Streams that a session wants and whose logs wait for log-manager's answer, and when they were described.
+    /// Streams that a session wants but whose logs wait for log-manager's answer, and when the streams were described.
     var waiting: [StreamName: (description: StreamDescription, time: Int64)] = [:]
     var routes = TopicTable<Route>()
     var descriptions = StreamDescriptions()
-    /// Seconds that publishers' clocks are ahead of ours, of those that are wrong.
+    /// Seconds that wrong clocks of publishers are ahead of this machine's, by replay address.
     var wrongClocks: [String: Double] = [:]
     package internal(set) var lag = RecorderLag()
-    /// When the newest batch was published that was taken since `endBatches`, in nanoseconds since 1970.
+    /// When the newest batch taken since `endBatches` was published, in nanoseconds since 1970.
     var newest: Int64 = 0
     /// When streams and clocks were last checked, on the monotonic clock.
     var watchedAt: Int64 = 0
 
     // Measures
-    /// From publication to commit.
+    /// Times from publication to commit.
     package internal(set) var latencies = LatencyHistogram()
     package internal(set) var commitTimes = LatencyHistogram()
 
-    /// A recorder without sessions.
+    /// Creates a recorder without sessions.
     /// - Parameters:
     ///   - log: the write-ahead log's identifier.
     ///   - position: where the log ends.
     ///   - segmentLength: bytes after which a new segment of the log begins.
-    ///   - checkpointScale: how many times fewer bytes than usual come between two checkpoints.
+    ///   - checkpointScale: factor by which fewer bytes than usual come between two checkpoints.
     package init(
         _ settings: Settings, log: String, position: Int, segmentLength: Int = LogAppender.segmentLength,
         checkpointScale: Int = 1
@@ -173,14 +173,14 @@ package final class Recordings: ListeningCore {
         committedEnd = position
     }
 
-    /// Where a session that is added now begins in the write-ahead log.
+    /// The position in the write-ahead log of a session that is added now.
     package var logPosition: LogPosition {
         LogPosition(log: appender.log, recorded: committedEnd, written: appender.position)
     }
 
-    /// Whether every session has ended, or is stored to be continued, and no work is left.
+    /// Whether every session has ended, or is stored to be resumed, and no work is left.
     package var isIdle: Bool {
-        if let leftBlock { return endings.isEmpty && writtenBlocks >= leftBlock }
+        if let leftBlock { return endings.keys.allSatisfy(isLeftToNextStart) && writtenBlocks >= leftBlock }
         return sessions.isEmpty && logRemovals == 0
     }
 
@@ -196,7 +196,7 @@ package final class Recordings: ListeningCore {
         tick(at: now)
     }
 
-    /// Starts all work that has become possible. Every method that changes something calls it, except where it says otherwise.
+    /// Starts all work that has become possible. Every method that changes something calls it, unless its comment says otherwise.
     package func advance(at now: Moment) {
         while let identifier = unstopped.popFirst() { beginStop(identifier, at: now) }
         advanceEndings(at: now)
@@ -209,7 +209,7 @@ package final class Recordings: ListeningCore {
 
     // MARK: Telling
 
-    /// Publishes that a session changed. What a power cut may take back must not be told: commit first.
+    /// Publishes that a session changed. Never publish a change that a power cut may undo: commit it first.
     package func publish(
         _ change: RecordingEvent.Change, of session: Session, at now: Moment, stream: StreamName? = nil,
         gap: Gap? = nil, annotation: Annotation? = nil, reason: String? = nil, report: SessionReport? = nil
@@ -249,13 +249,13 @@ package final class Recordings: ListeningCore {
         }
     }
 
-    /// Fails a session. What is on disk stays valid. Call `advance` next.
+    /// Fails a session. Data on disk stays valid. Call `advance` next.
     package func fail(_ session: Session, _ error: any Error, at now: Moment) {
         let isFull = (error as? RecordingError)?.code == .noSpace
-        // A full disk is one failure, whichever of the files finds no room first.
+        // A full disk is one failure, whichever file finds no space first.
         if isFull, session.status == .failed { return }
         guard session.fail("\(error)") else { return }
-        // What is in memory may still find room.
+        // Freeing reserved space lets samples in memory be written.
         if isFull { emit(.release(.samples)) }
         log(.error, "recording failed", session, [LogKey.error: "\(error)"])
         emit(.degraded("session \(session.identifier) failed: \(error)", for: "session"))

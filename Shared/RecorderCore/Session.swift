@@ -3,17 +3,17 @@ package import Messages
 package import Recording
 package import ServiceKit
 
-/// One recording while it continues: what was asked, its streams, its files.
+/// One recording in progress: the request for it, its streams and its files.
 ///
-/// Confined to the thread of its recorder. What it decides itself is how markers, files and the report belong together; what
-/// arrives and when is said by `Recordings`.
+/// Confined to its recorder's thread. A session decides how markers, files and the report belong together; `Recordings` decides
+/// what it receives, and when.
 package final class Session {
-    /// How many times as long as storing a session takes it waits until it is stored again: what is stored is in the
-    /// write-ahead log too, and a session of a thousand streams is large.
+    /// After a store, a session waits this many times as long as the store took: its changes are in the write-ahead log too, and
+    /// the record of a session of a thousand streams is large.
     private static let storeFactor: Int64 = 20
-    /// Nanoseconds for which it waits at most: a disk that was slow once must not leave a copy of the session's files old.
+    /// Nanoseconds of that pause, at most: a disk that was slow once must not leave `session.json` outdated.
     private static let longestStorePause: Int64 = 30_000_000_000
-    /// How many of its streams an error names at most.
+    /// Most streams that an error names.
     private static let namedStreams = 20
 
     package let identifier: SessionIdentifier
@@ -23,39 +23,42 @@ package final class Session {
     package private(set) var streams: [StreamName: StreamRecording] = [:]
     private let patterns: Set<String>
     private var streamsByLog: [LogName: StreamRecording] = [:]
-    /// In the order in which they were met.
+    /// In the order in which the session met them.
     package private(set) var ordered: [StreamRecording] = []
-    /// When batches were published that no commit has made durable yet, in nanoseconds since 1970.
+    /// When the batches that no commit has made durable yet were published, in nanoseconds since 1970.
     package var published: [Int64] = []
-    /// From publication to commit, since the recorder started.
+    /// Times from publication to commit, since the recorder started.
     package var latencies = LatencyHistogram()
     package var eventSequence = 0
-    /// When it stops by itself, on the monotonic clock.
+    /// When the session stops by itself, on the monotonic clock.
     package private(set) var deadline: Int64?
     package let held: HeldBytes
     package let appender: LogAppender
-    /// Its own frames' number in the write-ahead log.
+    /// The number of the session's own frames in the write-ahead log.
     private let number: UInt32
     /// The position in the write-ahead log before which everything is durable in the stream files.
     package private(set) var written: Int
-    /// The same, as far as `session.json` says so: what the log has before it is not needed any more.
+    /// The same position as stored in `session.json`: the session does not need the log before it any more.
     package private(set) var stored: Int
-    /// Nanoseconds for which it is not to be stored again, after what storing it took last.
+    /// Nanoseconds for which the session must not be stored again, derived from how long the last store took.
     package private(set) var storePause: Int64 = 0
-    /// When it may be stored again, on the monotonic clock.
+    /// When the session may be stored again, on the monotonic clock.
     private var storableAt: Int64 = 0
     private var isChanged = false
-    /// How many annotations the write-ahead log or `session.json` has.
+    /// The number of annotations in the write-ahead log or `session.json`.
     private var notedAnnotations: Int
-    /// Until when it waits for results, on the monotonic clock: after its duration ended it.
+    /// The number of clock comparisons in the write-ahead log or `session.json`.
+    private var notedClocks: Int
+    package let clock: SessionClock
+    /// Until when the session waits for results after its duration has passed, on the monotonic clock.
     package private(set) var resultsDeadline: Int64?
-    /// Whether its last record is being stored.
+    /// Whether the session's last record is being stored.
     private var isFinished = false
-    /// Logs whose file is being finished because somebody asked for it.
+    /// Logs whose file is being finished on request.
     private var awaitedLogs: Set<LogName> = []
     /// When everything was last made durable in the stream files, on the monotonic clock.
     package var checkpointedAt: Int64
-    /// Whether it was resumed from what its files alone say, so that the write-ahead log does not know their places.
+    /// Whether the session was resumed from its files alone, so that the write-ahead log lacks their places.
     package var isFromFiles = false
     /// Logs whose last file has its final name and waits to be finished, or could not be opened again.
     private var closed: [SessionRecord.Log] = []
@@ -66,7 +69,7 @@ package final class Session {
     package var comparedAt: [String: Int64] = [:]
     package var watch: StreamWatch
 
-    /// - Parameter recovered: what is left of an interrupted session; nil to begin one.
+    /// - Parameter recovered: the remains of an interrupted session; nil to begin a session.
     package init(
         _ record: SessionRecord, recovered: RecoveredSession? = nil, in directory: SessionDirectory,
         appender: LogAppender, held: HeldBytes, at now: Moment
@@ -77,21 +80,26 @@ package final class Session {
         self.held = held
         self.appender = appender
         watch = StreamWatch(earlier: record.failures)
-        // Nothing that the log has is about one that begins, or to which its files alone led.
+        // The log has nothing of a new session, or of one that was recovered from its files alone.
         let position = recovered?.isFromLog == true ? record.logPosition : nil
         let place = position?.written ?? appender.position
         written = place
-        // The document of one that begins was made before: the log may be longer by now.
+        // The `session.json` of a new session was written earlier: the log may be longer by now.
         stored = (recovered == nil ? record.logPosition?.written : nil) ?? place
         checkpointedAt = CheckpointPace.start(at: now.monotonic, isResumed: recovered != nil)
         identifier = record.session
         number = appender.number(record.session)
         timeline = SessionTimeline(record)
         notedAnnotations = record.annotations?.count ?? 0
+        notedClocks = record.clocks.count
+        let clock = SessionClock(at: now, ahead: recovered == nil ? 0 : Int64(nanosecondsIn: record.clockSet ?? 0))
+        self.clock = clock
         let before = Int64(nanosecondsIn: record.limits.before ?? 0)
-        let age =
-            recovered == nil ? 0 : now.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970 - before
+        let age = recovered == nil ? 0 : clock.date(at: now).distance(from: record.startDate) - before
         deadline = record.limits.duration.map { now.monotonic.addingClamped(Int64(nanosecondsIn: $0)) - age }
+        resultsDeadline = record.resultsUntil.map {
+            now.monotonic.addingClamped($0.distance(from: clock.date(at: now)))
+        }
         logNames = Set(record.logs.map(\.name.folded))
         guard let recovered else { return }
         for log in record.logs {
@@ -107,7 +115,7 @@ package final class Session {
 
     package var status: SessionStatus { record.status }
 
-    /// Where the publishers of its streams answer.
+    /// The replay addresses of its streams' publishers.
     package var publishers: Set<String> { Set(ordered.flatMap { $0.log.epochs.map(\.record.replay) }) }
 
     package var isRecording: Bool { status.isRecording }
@@ -116,13 +124,13 @@ package final class Session {
         record.shard?.owns(stream.device) ?? true && stream.matches(anyOf: patterns)
     }
 
-    /// Whether a stream of a pattern was there. A part of all devices may have none.
+    /// Whether the session met a stream of a pattern. With a shard, `*` need not match any.
     package func hasMet(_ pattern: String) -> Bool {
         record.shard != nil && pattern == StreamName.everything || ordered.contains { $0.name.matches(pattern) }
             || closed.contains { StreamName(device: $0.device, stream: $0.stream).matches(pattern) }
     }
 
-    /// Whether a stream's log was closed before the session was interrupted, so that nothing more belongs to it.
+    /// Whether a stream's log was closed before the session was interrupted, so that no more samples belong to the session.
     package func hasClosed(_ stream: StreamName) -> Bool {
         closed.contains { $0.device == stream.device && $0.stream == stream.stream }
     }
@@ -136,11 +144,11 @@ package final class Session {
         ordered.append(stream)
     }
 
-    /// Opens the log of a stream and marks in it what happened since the session's start.
+    /// Opens the log of a stream, and marks in it the changes since the session's start.
     /// - Parameters:
     ///   - first: the first sample that belongs to the session; nil for a stream that is met during it.
-    ///   - formers: the runs of its publisher before the one that is described.
-    ///   - configuration: what log-manager says of a log.
+    ///   - formers: the runs of the stream's publisher before the described one.
+    ///   - configuration: log-manager's configuration of a log.
     package func open(
         _ description: StreamDescription, from first: Int?, after formers: [FormerRun] = [], at now: Moment,
         configuration: (LogName) -> LogConfiguration?
@@ -156,21 +164,21 @@ package final class Session {
         return stream
     }
 
-    /// A status that is not higher changes nothing.
-    /// - Returns: whether it rose.
+    /// Raises the status; a status that is not higher changes nothing.
+    /// - Returns: whether the status rose.
     package func advance(to status: SessionStatus) -> Bool {
         guard record.status.advance(to: status) else { return false }
         noteChange()
         return true
     }
 
-    /// - Returns: whether that made it a failed session.
+    /// - Returns: whether this made the session fail.
     package func fail(_ reason: String) -> Bool {
         note(failures: [reason])
         return advance(to: .failed)
     }
 
-    /// Writes what is known of it into the write-ahead log.
+    /// Writes the session's record into the write-ahead log.
     private func noteChange() {
         isChanged = true
         var change = storable
@@ -178,20 +186,22 @@ package final class Session {
             change.annotations = all.count > notedAnnotations ? Array(all[notedAnnotations...]) : nil
             notedAnnotations = all.count
         }
+        change.clocks = Array(record.clocks[notedClocks...])
+        notedClocks = record.clocks.count
         appender.append(change, of: number)
     }
 
-    /// Writes all that is known of it into the write-ahead log again, which did not take it.
+    /// Writes the whole record into the write-ahead log again, which did not take it before.
     func noteAgain() { appender.append(storable, of: number) }
 
-    /// The record as a recorder needs it that comes back: it can still ask for what is missing.
+    /// The record as the next recorder needs it: a session that waits to stop, so that missing samples can still be requested.
     private var storable: SessionRecord {
         var stored = record
         if stored.status == .processingResults { stored.status = .waitingToStop }
         return stored
     }
 
-    /// Notes what went wrong, without an end to it. All at once: each note is a copy of the record.
+    /// Notes failures that do not end the session. All at once: each note copies the record.
     package func note(failures reasons: [String]) {
         if record.note(failures: reasons) { noteChange() }
     }
@@ -199,40 +209,48 @@ package final class Session {
     /// Whether results and files can still be added: not once the session's last record is being stored.
     package var takesResults: Bool { !isFinished && !status.isOver }
 
-    /// Keeps what was answered, in place of what was before.
+    /// Keeps results, in place of earlier ones.
     package func note(results: JSONValue) {
         guard takesResults else { return }
         record.results = results
         noteChange()
     }
 
-    /// Waits for results for a while, because its duration has ended it.
-    package func awaitResults(at now: Int64) {
-        resultsDeadline = record.limits.resultsWithin.map { now.addingClamped(Int64(nanosecondsIn: $0)) }
+    /// Waits a while for results, because the session's duration has passed.
+    package func awaitResults(at now: Moment) {
+        guard let within = record.limits.resultsWithin.map({ Int64(nanosecondsIn: $0) }) else { return }
+        resultsDeadline = now.monotonic.addingClamped(within)
+        record.resultsUntil = clock.date(at: now).adding(within)
+        noteChange()
     }
 
-    /// Waits for no more results.
-    package func endResults() { resultsDeadline = nil }
+    /// Stops waiting for results.
+    package func endResults() {
+        resultsDeadline = nil
+        guard takesResults, record.resultsUntil != nil else { return }
+        record.resultsUntil = nil
+        noteChange()
+    }
 
-    /// Has it stop by itself at a date, if it would stop earlier.
-    /// - Returns: whether that changes anything.
+    /// Postpones the session's end to a date, if it would end earlier.
+    /// - Returns: whether this changes the end.
     package func extend(until date: WallTime, at now: Moment) -> Bool {
         guard let deadline, date > now.date else { return false }
         let later = now.monotonic.addingClamped(date.distance(from: now.date))
         guard later > deadline else { return false }
         self.deadline = later
-        record.limits.duration = seconds(of: date) - (record.limits.before ?? 0)
+        record.limits.duration = seconds(of: date) - Double(clock.ahead(at: now)) / 1e9 - (record.limits.before ?? 0)
         noteChange()
         return true
     }
 
     // MARK: The ring
 
-    /// Times that may be kept apart from each other: all of them are stored with each change.
+    /// Most separate times that may be kept: all of them are stored with each change.
     private static let maximumKept = 10_000
 
-    /// Files that its ring removes next, by log.
-    /// - Parameter limit: how many at most.
+    /// Files that the session's ring removes next, by log.
+    /// - Parameter limit: most files to return.
     func expiredFiles(limit: Int, at now: Moment) -> [LogName: [FinishedFile]] {
         guard let ring = FileRing(record) else { return [:] }
         var left = limit
@@ -246,7 +264,7 @@ package final class Session {
         return expired
     }
 
-    /// Notes what became of files that the ring was to remove.
+    /// Notes which files the ring removed or could not remove.
     func noteRemoval(
         of files: [LogName: [FinishedFile]], refused: [String: String], at date: WallTime
     ) -> [(log: LogName, file: FinishedFile, index: Int)] {
@@ -257,8 +275,8 @@ package final class Session {
         }
     }
 
-    /// Saves a time from its ring.
-    /// - Returns: the time that is kept now, with what touches it.
+    /// Keeps the files of a time range from removal by the ring.
+    /// - Returns: the time range kept now, merged with those that it touches.
     package func keep(_ time: KeptTime) throws(RequestError) -> KeptTime {
         guard record.limits.keep != nil else {
             throw RequestError(
@@ -269,14 +287,14 @@ package final class Session {
         if kept == record.kept { return whole }
         guard kept.count <= Self.maximumKept else {
             throw RequestError(
-                .tooMany, "\(Self.maximumKept) times of session \(identifier) are kept: keep longer ones")
+                .tooMany, "session \(identifier) already keeps \(Self.maximumKept) spans: keep fewer, longer ones")
         }
         record.kept = kept
         noteChange()
         return whole
     }
 
-    /// The finished files that may have samples of a time, or were written then.
+    /// The finished files that may have samples of a time range, or were written then.
     package func files(of time: KeptTime) -> [FinishedFile] {
         ordered.flatMap { stream in
             stream.log.record.files.filter {
@@ -285,13 +303,14 @@ package final class Session {
         }
     }
 
-    package func move(to step: String, at date: WallTime) {
+    package func move(to step: String, at now: Moment) {
+        let date = clock.date(at: now)
         let timestamp = changeTime(at: date)
         record.steps.append(SessionRecord.Step(date: date, timestamp: timestamp, step: step))
         take(SessionRecord.Change(event: .step, timestamp: timestamp, step: step), at: date)
     }
 
-    /// Keeps an annotation, and marks it in the logs of the streams that it is about.
+    /// Keeps an annotation, and marks it in the logs of its streams.
     /// - Returns: the annotation, and whether it is new; see `SessionRecord.annotation`.
     package func annotate(
         _ request: RecordingAnnotate, at date: WallTime
@@ -306,22 +325,24 @@ package final class Session {
     }
 
     /// Leaves out samples of all streams, or of one.
-    /// - Returns: false if it is paused already.
+    /// - Returns: false if they are paused already.
     /// - Throws: `unknownStream` if the session has no such stream.
-    package func pause(_ stream: StreamName? = nil, at date: WallTime) throws(RequestError) -> Bool {
+    package func pause(_ stream: StreamName? = nil, at now: Moment) throws(RequestError) -> Bool {
         try requireStream(stream)
         guard openPause(of: stream) == nil else { return false }
+        let date = clock.date(at: now)
         let timestamp = changeTime(at: date)
         record.pauses.append(SessionRecord.Pause(from: timestamp, stream: stream))
         take(SessionRecord.Change(event: .pause, timestamp: timestamp, stream: stream), at: date)
         return true
     }
 
-    /// - Returns: false if it is not paused.
+    /// - Returns: false if they are not paused.
     /// - Throws: `unknownStream` if the session has no such stream.
-    package func resume(_ stream: StreamName? = nil, at date: WallTime) throws(RequestError) -> Bool {
+    package func resume(_ stream: StreamName? = nil, at now: Moment) throws(RequestError) -> Bool {
         try requireStream(stream)
         guard let index = openPause(of: stream) else { return false }
+        let date = clock.date(at: now)
         let timestamp = changeTime(at: date)
         record.pauses[index].to = timestamp
         take(SessionRecord.Change(event: .resume, timestamp: timestamp, stream: stream), at: date)
@@ -345,20 +366,33 @@ package final class Session {
         noteChange()
         for stream in ordered {
             stream.log.mark(.resumed, at: date)
-            // The marker may be among what was torn.
+            // The earlier pause marker may have been lost with the torn end of the file.
             if stream.log.timeline.current.isPaused { stream.log.mark(.pause, at: date) }
         }
     }
 
-    package func note(_ comparison: ClockComparison) {
-        record.clocks.append(comparison)
+    /// All at once: each note is a copy of the record.
+    package func note(_ comparisons: [ClockComparison]) {
+        if comparisons.isEmpty { return }
+        record.clocks += comparisons
         noteChange()
+    }
+
+    /// Notes how far the wall clock was set, for a recorder that resumes the session.
+    /// - Returns: the seconds by which it was set since the last call; nil if it was not.
+    package func noteClock(at now: Moment) -> Double? {
+        let ahead = Double(clock.ahead(at: now)) / 1e9
+        let set = ahead - (record.clockSet ?? 0)
+        guard set.magnitude >= 1 else { return nil }
+        record.clockSet = ahead == 0 ? nil : ahead
+        noteChange()
+        return set
     }
 
     // MARK: Files
 
-    /// What is to be stored now, if anything is: with everything that is written into the write-ahead log so far, which must
-    /// be durable before it is stored. Then call `finishStoring`.
+    /// The record to store now; nil if nothing changed, or it is too early. It covers everything written into the write-ahead log
+    /// so far, so commit that before you store the record. Then call `finishStoring`.
     package func takeStorable(at now: Int64) -> SessionRecord? {
         guard now >= storableAt else { return nil }
         guard isChanged || ordered.contains(where: \.isChanged) else { return nil }
@@ -370,15 +404,15 @@ package final class Session {
     }
 
     /// - Parameters:
-    ///   - record: what `session.json` has now; nil if it could not be stored.
-    ///   - began: when it began, and `now` when it ended, on the monotonic clock.
+    ///   - record: the record that `session.json` has now; nil if it could not be stored.
+    ///   - began: when the store began, on the monotonic clock; it ended at `now`.
     package func finishStoring(_ record: SessionRecord?, began: Int64, at now: Int64) {
         storePause = min(Self.longestStorePause, Self.storeFactor * (now - began))
         storableAt = now + storePause
         stored = record?.logPosition?.written ?? stored
     }
 
-    /// Where all of its streams' files stand once everything so far is written.
+    /// Where the files of all streams stand once everything written so far is in them.
     package var places: [StreamName: DurablePlace] { streams.compactMapValues { $0.log.place } }
 
     /// Notes that the stream files are durable up to these places.
@@ -386,27 +420,28 @@ package final class Session {
         for stream in ordered { stream.log.record.durable = places[stream.name] }
         written = position
         isChanged = true
-        // What is written now may be stored.
+        // The new position may be stored at once.
         storableAt = 0
     }
 
-    /// Has it stored when the file of a log is finished, however lately it was stored: somebody waits for that.
+    /// Stores the session as soon as the file of a log is finished, even if it was stored lately: somebody waits for that.
     func storeOnceFinished(_ log: LogName) { awaitedLogs.insert(log) }
 
     package func add(_ file: FinishedFile, to name: LogName) {
         guard let stream = streamsByLog[name], stream.log.add(file) else { return }
         stream.isChanged = true
-        // The last of them: to store a session of a thousand streams takes time.
+        // Only after the last of them: it takes time to store a session of a thousand streams.
         if awaitedLogs.remove(name) != nil, awaitedLogs.isEmpty { storableAt = 0 }
     }
 
     package var isWaitingForFiles: Bool { ordered.contains { $0.log.isWaitingForFiles || !$0.log.isClosed } }
 
-    /// - Returns: what is to be stored last.
+    /// - Returns: the record to store last.
     package func finish() -> SessionRecord {
         isFinished = true
         record.status.advance(to: .finished)
         record.logPosition = nil
+        record.resultsUntil = nil
         for stream in ordered { stream.log.record.durable = nil }
         record.logs = logs
         return record
@@ -433,7 +468,7 @@ package final class Session {
 
     private var logs: [SessionRecord.Log] { closed + ordered.map(\.record) }
 
-    // MARK: What it says
+    // MARK: Report
 
     package var report: SessionReport {
         var record = record
@@ -452,7 +487,7 @@ package final class Session {
         return state
     }
 
-    /// What failed, with sensors that nothing is heard of now.
+    /// The failures so far, and the sensors that are silent now.
     private var failures: [String] { record.failures + watch.unheard }
 
     package var summaries: [LogSummary] {
@@ -465,9 +500,9 @@ package final class Session {
         }
     }
 
-    /// Takes a change that the record has, and marks it in the logs that it concerns.
+    /// Applies a change that the record already has, and marks it in the logs that it concerns.
     private func take(_ change: SessionRecord.Change, at date: WallTime) {
-        // First the state: a log that has the marker must not meet a session that does not know of it.
+        // The record first: no log may have a marker of a change that the session, after a crash, does not know.
         noteChange()
         if let name = change.stream {
             guard let log = streams[name]?.log else { return }
@@ -497,15 +532,19 @@ package final class Session {
         record.isApart(stream) ? SessionTimeline(record, of: stream) : timeline
     }
 
-    /// The time of a change, in seconds since the session's start: not before the last one, also if the clock was set back.
+    /// The time of a change, in seconds since the session's start: never before the last change, even if the clock was set back
+    /// while no recorder ran.
     private func changeTime(at date: WallTime) -> Double {
         max(seconds(of: date), record.changes.last?.timestamp ?? -.infinity)
     }
 
     private func time(of date: WallTime) -> Int64 { date.distance(from: record.startDate) }
 
-    /// Since its start.
-    package func seconds(of date: WallTime) -> Double { Double(time(of: date)) / 1e9 }
+    /// Seconds since the session's start.
+    private func seconds(of date: WallTime) -> Double { Double(time(of: date)) / 1e9 }
+
+    /// Seconds since the session's start.
+    package func seconds(at now: Moment) -> Double { seconds(of: clock.date(at: now)) }
 
     /// The markers so far, for the log of a stream that is opened later.
     private func history(of stream: StreamName) -> [(event: Marker.Event, date: WallTime, stepPath: String)] {
@@ -526,7 +565,7 @@ package final class Session {
 }
 
 extension SessionRecord.Log {
-    /// Adds gaps whose markers are not in the files, because the disk refused them, where the files end.
+    /// Adds gaps whose markers are not in the files because the disk refused them. They follow at the end of the files.
     fileprivate mutating func add(unwritten known: [Gap]) {
         for gap in known {
             let isListed = gaps.contains { $0.epoch == gap.epoch && $0.from == gap.from && $0.count == gap.count }

@@ -3,44 +3,44 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// One stream of one session: asks its intake about each batch, and has its log write what is new.
+/// One stream of one session: asks its reorder buffer about each batch, and writes what is new into its log.
 ///
-/// Confined to the recording engine's thread. Methods throw `MessageError` for what can't be read, with nothing changed.
+/// Confined to the recording engine's thread. Methods throw `MessageError` for input that can't be read, with nothing changed.
 package final class StreamRecording {
     package enum Outcome {
         case written
-        /// It waits, or it brought nothing new.
+        /// The batch waits, or brought nothing new.
         case nothing
-        /// Samples are missing: ask for them again.
+        /// Samples are missing: request a replay.
         case recover
     }
 
-    /// Each start of the publisher during a session is one.
+    /// Most epochs in a session: each start of the publisher begins one.
     private static let maximumEpochs = 4_096
     /// Publishers describe their streams each second. If one restarts after a longer silence, it may have been disconnected
     /// and have published samples until it ended.
     private static let longestUnheard = TimeSpan.seconds(2)
-    /// How long samples usually take at most from their sensor to the recorder, with the time in which their batch fills.
+    /// The longest time that samples usually take from their sensor to the recorder, including the time to fill their batch.
     private static let longestBatch = TimeSpan.seconds(1)
-    /// A relay describes a stream as it heard of it last, whatever became of its site: a stream that is described as running, and of
-    /// which nothing came for so long, in nanoseconds and in its intervals, may have had samples that are on their way.
+    /// A relay describes a stream as it last heard it, whatever happened at the stream's site since. If a stream is described as
+    /// running and no batch came for this long, in nanoseconds and in sample intervals, samples may be in transit.
     private static let longestTransit = (nanoseconds: TimeSpan.seconds(10).nanoseconds, intervals: 20.0)
-    /// Two of the longest pauses between its batches count as such a time too, up to this, in nanoseconds.
+    /// Nanoseconds. Two of the longest pauses between its batches count as such a time too, up to this limit.
     private static let longestPauses = TimeSpan.seconds(60).nanoseconds
-    /// The same as sessions have it, which are stored every ten seconds.
+    /// The same for stored times, which are older: sessions are stored every ten seconds.
     private static let longestSilence = TimeSpan.seconds(20)
 
     package let name: StreamName
     package let log: StreamLog
-    /// Whether something was noted of it that is not stored yet.
+    /// Whether the stream has changes that are not stored yet.
     package var isChanged = true
     package var intake: ReorderBuffer
-    /// When the replay of its missing samples began, on the engine's clock; nil if none is under way.
+    /// When the replay of missing samples began, on the engine's clock; nil if none is in progress.
     package var recoveringSince: Int64?
-    /// What was wrong with the last rows that could not be read.
+    /// The error of the last unreadable rows.
     package private(set) var lastFault: MessageError?
 
-    /// When the last sample was taken that its files have, by its publisher's clock; nil before the first.
+    /// When the last sample in the stream's files was taken, by its publisher's clock; nil before the first sample.
     package var lastSampleDate: WallTime? {
         guard let last = log.record.lastUptime, let uptime = Int64(exactly: (last * 1e9).rounded()) else { return nil }
         let origin = log.epochs[log.epoch].origin(at: uptime)
@@ -49,48 +49,49 @@ package final class StreamRecording {
     }
 
     private let held: HeldBytes
+    private let sessionClock: SessionClock
     private var accountedBytes = 0
     private var announcedGaps = 0
-    /// Since when its samples are left out, on the monotonic clock; nil if they are not, or were not when that was looked at last.
+    /// Since when the stream's samples are left out, on the monotonic clock; nil if they were not at the last check.
     private var leftOutAt: Int64?
-    /// The names and types of the file's columns as they stood in the last body: compared before anything is decoded.
+    /// The names and types of the file's columns as spelled in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
     /// For a stream that the session did not know at its start, until its first sample: the uptime in nanoseconds from which
-    /// samples belong to it. Stored, for the recorder may be interrupted before.
+    /// samples belong to the session. Stored, because the recorder may be interrupted before that sample.
     private var earliest: Int64? {
         get { log.record.earliestUptime.flatMap { Int64(exactly: ($0 * 1e9).rounded()) } }
         set { log.record.earliestUptime = newValue.map { Double($0) / 1e9 } }
     }
 
-    /// Runs of the publisher that had ended when the session began: what still arrives of them was sampled before.
+    /// Runs of the publisher that had ended when the session began: their samples were taken before it.
     private(set) var ended: [String] {
         get { log.record.ended ?? [] }
         set { log.record.ended = newValue.isEmpty ? nil : newValue }
     }
-    /// Whether the session began before it was asked for.
+    /// Whether the session begins before the time of its request.
     private let isFromPast: Bool
-    /// Of such a session, the first sample that was asked for of the first epoch.
+    /// If `isFromPast`, the first sample of the first epoch that was requested.
     private var pastStart = 0
     /// When a publisher last described the stream to this process.
     private var described: Moment?
 
-    /// Refuses what can't be a stream.
+    /// Refuses descriptions that can't be a stream's.
     package static func check(_ description: StreamDescription, startDate: WallTime) throws(MessageError) {
-        // A name with another slash in it would not be read back as the same name.
         guard description.types.map({ $0.count == description.fields.count && $0.first == .number }) ?? true else {
             throw MessageError(.malformed, "\(description.name) does not name a type for each of its fields")
         }
+        // A name with another slash in it would not be read back as the same name.
         guard !description.fields.isEmpty, StreamName(description.name.description) == description.name else {
             throw MessageError(.malformed, "\(description.name) is not a stream's name, or it names no fields")
         }
         _ = try PublisherEpoch.origin(description.clock, startDate: startDate)
     }
 
-    /// Opens the log, with the epoch that the publisher is in. The description must have passed `check`.
-    /// - Parameter first: the first sample of that epoch that belongs to the session; nil for a stream that is met during
-    ///   the session: what was sampled before the session's start is left out then.
-    /// - Parameter formers: the runs of the publisher before that, in their order. What they sampled is the session's if that began
-    ///   in the past, and is not otherwise.
+    /// Opens the log, with the publisher's current epoch. The description must have passed `check`.
+    /// - Parameter first: the first sample of that epoch that belongs to the session; nil for a stream that is met during the
+    ///   session: samples taken before the session's start are then left out.
+    /// - Parameter formers: earlier runs of the publisher, in order. Their samples belong to the session only if it began in the
+    ///   past.
     package convenience init(
         _ description: StreamDescription, from first: Int?, after formers: [FormerRun] = [], log name: LogName,
         configuration: LogConfiguration?,
@@ -102,27 +103,34 @@ package final class StreamRecording {
         record.configure(by: configuration, in: session.record)
         self.init(record, [], current: 0, next: first ?? 0, ReorderBuffer(), of: session, at: now)
         if isFromPast, !formers.isEmpty {
-            if let first = formers.first { earliest = uptimeAtStart(by: first.description, at: first.heard) }
+            if let first = formers.first { earliest = uptimeAtStart(by: first.description.clock, at: first.heard) }
             for former in formers {
-                // Only a relay still has samples of an ended run. Otherwise meeting the next run makes them a gap, for which the log
-                // must be open.
+                // Only a relay still has samples of an ended run. Otherwise, meeting the next run turns them into a gap, for
+                // which the log must be open.
                 try meet(former.description, from: firstLost(of: former), at: now)
                 log.epochs[log.epochs.count - 1].isUnseen = true
-                if log.epochs.count == 1 { log.open() }
+                if log.epochs.count == 1 { open() }
             }
             try meet(description, from: 0, at: now)
         } else {
             ended = formers.map(\.description.epoch)
             if first == nil {
-                earliest = uptimeAtStart(by: description, at: now.date)
+                let reading = sessionClock.reading(description.clock, at: now)
+                earliest = uptimeAtStart(by: reading, at: sessionClock.date(at: now))
                 pastStart = pastStart(of: description, at: now.date)
             }
             try meet(description, from: first ?? (isFromPast ? pastStart : nil), at: now)
-            log.open()
+            open()
         }
     }
 
-    /// Continues a stream of an interrupted session.
+    /// Opens the log at the first sample of the first epoch. A device may number its samples from another than 0.
+    private func open() {
+        log.next = intake.next(of: log.epochs[0].name) ?? log.next
+        log.open()
+    }
+
+    /// Resumes a stream of an interrupted session.
     package convenience init(
         _ record: SessionRecord.Log, _ recovered: RecoveredLog, of session: Session, at now: Moment
     ) throws {
@@ -136,14 +144,14 @@ package final class StreamRecording {
         for position in recovered.positions where !epochs.contains(where: { $0.name == position.epoch }) {
             if let last = epochs.last { epochs.append(PublisherEpoch(position.epoch, like: last)) }
         }
-        // What only waited when the session was stopped began after its end.
+        // Epochs whose batches only waited when the session was stopped began after its end.
         if let lastEnded = epochs.lastIndex(where: { $0.record.end != nil }) {
             let later = epochs[(lastEnded + 1)...].filter { epoch in
                 recovered.positions.contains { $0.epoch == epoch.name && $0.next > epoch.record.from }
             }
             epochs.replaceSubrange((lastEnded + 1)..., with: later)
         }
-        // In their order: that of the positions is one in which the last one has the latest sample.
+        // In the order of `epochs`. The positions' order differs: their last one has the latest sample.
         for epoch in epochs {
             let next = recovered.positions.first { $0.epoch == epoch.name }?.next ?? 0
             intake.start(epoch: epoch.name, at: next, hasBegun: next > epoch.record.from)
@@ -155,8 +163,8 @@ package final class StreamRecording {
             throw MessageError(.malformed, "log \(record.name) has no epoch")
         }
         for index in epochs.indices where epochs[index].record.end == nil && !epochs[index].isOver {
-            // Each run of a publisher ended before the next one of the same publisher began, and long before now where
-            // it was not heard of while another was.
+            // Each run of a publisher ended before the publisher's next one began. A run ended long ago if it was silent while
+            // other runs were heard.
             let isLast = !epochs[(index + 1)...].contains { $0.record.replay == epochs[index].record.replay }
             let silence = newest.nanosecondsSince1970 - epochs[index].record.heard.nanosecondsSince1970
             if isLast, silence < Self.longestSilence.nanoseconds { epochs[index].isUnseen = true }
@@ -178,13 +186,14 @@ package final class StreamRecording {
         name = StreamName(device: record.device, stream: record.stream)
         self.intake = intake
         held = session.held
+        sessionClock = session.clock
         isFromPast = session.record.limits.before != nil
         log = StreamLog(
             record, epochs, epoch: current, next: next, of: session.record, timeline: session.timeline(of: name),
             in: session.directory.directory, appender: session.appender, at: now)
     }
 
-    /// What the session stores of it.
+    /// The stored state of the stream.
     package var record: SessionRecord.Log { record(log.epochs) }
 
     private func record(_ epochs: [PublisherEpoch]) -> SessionRecord.Log {
@@ -198,8 +207,8 @@ package final class StreamRecording {
         return record
     }
 
-    /// Writes what the session knows of it into the write-ahead log, ahead of what depends on that. Of its epochs only those
-    /// that changed: a stream may have thousands, and a publisher may have thousands of streams.
+    /// Writes the stream's record into the write-ahead log, ahead of data that depends on it. It includes only the epochs that
+    /// changed: a stream may have thousands, and a publisher may have thousands of streams.
     private func noteChange() {
         isChanged = true
         log.appender.append(record(log.epochs.filter { !$0.isNoted }), of: log.number)
@@ -208,17 +217,17 @@ package final class StreamRecording {
 
     package var gaps: [Gap] { log.record.gaps }
 
-    /// Samples that were dealt with: those that arrived, in the first delivery or by replay, and those that are lost.
+    /// The number of samples accounted for: those that arrived, at first delivery or by replay, and those that are lost.
     package var settled: Int { gaps.reduce(log.record.counts.received) { $0.addingClamped($1.count) } }
 
-    /// Notes that nobody told how far runs came that may have ended while the recorder was away.
-    /// - Parameter next: what a publisher says of its present run, which means that those before it have ended; nil once
-    ///   the session is over.
+    /// Notes that the end is unknown of runs that may have ended while the recorder was away.
+    /// - Parameter next: the publisher's description of its current run, which means that earlier ones have ended; nil once the
+    ///   session is over.
     package func noteUnknownEnds(before next: StreamDescription? = nil, at date: WallTime) {
         for index in log.epochs.indices where log.epochs[index].isUnseen {
             let epoch = log.epochs[index].name
             if let next, log.epochs[index].record.replay != next.replay || epoch == next.epoch { continue }
-            // Once that is over.
+            // Its end is still being searched for.
             if next != nil, log.epochs[index].record.isEndUnknown == true { continue }
             log.epochs[index].isUnseen = false
             noteChange()
@@ -227,7 +236,7 @@ package final class StreamRecording {
         }
     }
 
-    /// Notes that something was heard of a run, unless that says that more was published than has come.
+    /// Notes that a run was heard, unless the description counts more samples than have arrived.
     package func hear(_ description: StreamDescription, at now: Moment) {
         guard let index = index(of: description.epoch),
             intake.next(of: description.epoch) ?? 0 >= description.nextSequence
@@ -235,20 +244,20 @@ package final class StreamRecording {
         log.epochs[index].hear(description.clock.date, isRunning: description.mayRun, at: now)
     }
 
-    /// Notes whether its samples are left out now: its publisher may be switched off meanwhile.
+    /// Notes whether the stream's samples are left out now: its publisher may be switched off meanwhile.
     package func noteLeftOut(at now: Int64) {
         leftOutAt = isLeftOut ? leftOutAt ?? now : nil
     }
 
-    /// Whether samples of a run are left out, and it was heard a while after that began: what it takes meanwhile is no loss. What was
-    /// heard right then says nothing of samples that were taken just before.
+    /// Whether a run's samples are left out, and the run was heard a while after that began: samples taken meanwhile are no loss.
+    /// A message heard right at the beginning says nothing about samples taken just before it.
     private func isPassedOver(_ epoch: PublisherEpoch) -> Bool {
         guard isLeftOut, let leftOutAt else { return false }
         return (epoch.isRelayed ? epoch.sampledAt : epoch.heardAt) - leftOutAt >= Self.longestBatch.nanoseconds
     }
 
-    /// Notes which runs may have had samples of which nothing is known: those that sampled when they were heard last, if that was
-    /// a while ago, and whose publishers do not say how far they came. Once the session is over.
+    /// Notes which runs may have published samples that are unknown here: runs that were sampling when last heard, a while ago,
+    /// and whose publishers do not report an end. Call it once the session is over.
     package func noteUnheard(at now: Moment) {
         for index in log.epochs.indices {
             let epoch = log.epochs[index]
@@ -260,22 +269,22 @@ package final class StreamRecording {
 
     private func isUnheard(_ epoch: PublisherEpoch, at now: Moment) -> Bool {
         if epoch.record.end == nil, epoch.unheard(at: now) > Self.longestUnheard.nanoseconds { return true }
-        // What a relay says of the end is only what it has.
+        // The end that a relay reports is only that of the samples it has.
         guard epoch.isRelayed, let rate = log.record.rate, rate > 0 else { return false }
         let intervals = Int64(nanosecondsIn: Self.longestTransit.intervals / rate)
-        // A phone may send seldom.
+        // A phone may send rarely.
         let pauses = min(Self.longestPauses, epoch.longestPause.addingClamped(epoch.longestPause))
         return now.monotonic - epoch.sampledAt > max(Self.longestTransit.nanoseconds, intervals, pauses)
     }
 
-    /// Has the unknown ends of runs asked for that a run followed, where a relay may still have them.
+    /// Searches for the unknown ends of runs that were followed by another one, if a relay may still have them.
     private func searchEnds(before next: Int) {
         for index in log.epochs[..<next].indices
         where log.epochs[index].record.isEndUnknown == true
             && log.epochs[index].record.replay == log.epochs[next].record.replay
             && !intake.searchEnd(of: log.epochs[index].name)
         {
-            // It is too late for that: a gap says so once the next run is described.
+            // Too late to search: a gap marks this once the next run is described.
             log.epochs[index].isUnseen = true
             log.epochs[index].record.isEndUnknown = nil
         }
@@ -287,12 +296,12 @@ package final class StreamRecording {
 
     private func index(of epoch: String) -> Int? { log.epochs.lastIndex { $0.name == epoch } }
 
-    /// The uptime, in nanoseconds, at the session's start.
-    private func uptimeAtStart(by description: StreamDescription, at date: WallTime) -> Int64? {
-        // Both clocks were read within the time that a message travels, so their difference is how far they are apart.
+    /// The publisher's uptime at the session's start, in nanoseconds.
+    private func uptimeAtStart(by clock: ClockReading, at date: WallTime) -> Int64? {
+        // Both clocks were read within the transit time of a message, so their difference is their offset.
         let (behind, overflow) = date.nanosecondsSince1970.subtractingReportingOverflow(
-            description.clock.date.nanosecondsSince1970)
-        guard !overflow, let start = try? PublisherEpoch.origin(description.clock, startDate: log.startDate) else {
+            clock.date.nanosecondsSince1970)
+        guard !overflow, let start = try? PublisherEpoch.origin(clock, startDate: log.startDate) else {
             return nil
         }
         return start.subtractingClamped(max(0, behind))
@@ -300,11 +309,11 @@ package final class StreamRecording {
 
     // MARK: The past
 
-    /// How many samples a time has at a rate, which may be anything that a publisher says.
+    /// The number of samples in a time at a rate. A publisher may report any rate.
     private static func samples(in seconds: Double, at rate: Double) -> Int { Int(min(max(0, seconds * rate), 1e15)) }
 
-    /// The first sample to ask for of a session that begins in the past: twice as far back as the stream's rate says, so that
-    /// not everything is sent that a publisher keeps.
+    /// The first sample to request if the session begins in the past: twice as far back as the stream's rate says, so that the
+    /// publisher does not send everything it keeps.
     private func pastStart(of description: StreamDescription, at date: WallTime) -> Int {
         guard isFromPast, let rate = description.rate, rate > 0 else { return 0 }
         let seconds = date.seconds(since: log.startDate)
@@ -312,12 +321,12 @@ package final class StreamRecording {
     }
 
     /// Notes that samples from before now are wanted.
-    /// - Returns: whether they are to be asked for.
+    /// - Returns: whether they must be requested.
     func expectPast(_ description: StreamDescription) -> Bool {
         intake.expect(epoch: description.epoch, upTo: description.nextSequence)
     }
 
-    /// The first sample of an earlier run that belongs to the session, as the stream's rate says.
+    /// The first sample of an earlier run that belongs to the session, according to the stream's rate.
     private func firstLost(of former: FormerRun) -> Int {
         let next = former.description.nextSequence
         guard let rate = former.description.rate, rate > 0 else { return next }
@@ -325,17 +334,18 @@ package final class StreamRecording {
         return max(0, next - Self.samples(in: seconds, at: rate))
     }
 
-    /// What of a gap belongs to a session that began in the past, of which nothing is written yet: its beginning lies before the
-    /// session. As many samples as the rate says; all if that is unknown.
-    /// - Parameter uptime: of the first sample behind the gap, in nanoseconds; nil if that is unknown.
+    /// The part of a stream's first gap that belongs to the session. The samples before that part were taken before the session
+    /// began. The rate determines how many samples belong to it; without a rate, all do.
+    /// - Parameter uptime: the uptime of the first sample after the gap, in nanoseconds; nil if unknown.
     private func ofSession(_ gap: Gap?, before uptime: Int64?, at now: Moment) -> Gap? {
-        guard isFromPast, var gap, let earliest, let rate = log.record.rate, rate > 0, gap.epoch == log.epochs[0].name
+        guard var gap, let earliest, let rate = log.record.rate, rate > 0, gap.epoch == log.epochs[0].name
         else { return gap }
         let span =
             uptime.map { $0.subtractingClamped(earliest) }
             ?? now.date.distance(from: log.startDate)
-        let count = min(gap.count, Self.samples(in: Double(span) / 1e9, at: rate))
-        // The beginning of what was lost is the session's; gaps may have been noted before.
+        // Unless the past was requested, a sample at the very start may belong to the session too.
+        let count = min(gap.count, Self.samples(in: Double(span) / 1e9, at: rate) + (isFromPast ? 0 : 1))
+        // A gap after an earlier one belongs to the session from its beginning.
         guard count < gap.count, log.record.gaps.isEmpty else { return gap }
         begin(0, at: gap.from + gap.count - count, now)
         gap.from += gap.count - count
@@ -369,12 +379,12 @@ package final class StreamRecording {
         }
     }
 
-    /// Takes a batch again that waited when the session was interrupted: that says nothing of what its publisher did since.
+    /// Takes a batch that was waiting when the session was interrupted. This says nothing about its publisher's state since.
     func takeAgain(_ batch: SessionRedo.HeldBatch, at now: Moment) {
         let unseen = log.epochs.indices.filter { log.epochs[$0].isUnseen }
         let running = Set(log.epochs.filter(\.mayRun).map(\.name))
         let frames = [batch.body] + (batch.packed.map { [$0] } ?? [])
-        // What can't be read was refused before.
+        // Unreadable batches were refused before.
         try? ReceivedBatch.forEach(inReplay: frames[...]) { batch, _ in
             _ = try take(batch, at: now)
         } unreadable: { _ in
@@ -383,7 +393,7 @@ package final class StreamRecording {
         for index in log.epochs.indices { log.epochs[index].mayRun = running.contains(log.epochs[index].name) }
     }
 
-    /// Keeps a batch until its turn, in the write-ahead log too. If too much waits already, it is asked for later.
+    /// Keeps a batch until its turn, also in the write-ahead log. If too much waits already, its samples are requested later.
     private func hold(_ batch: ReceivedBatch, epoch: String) {
         guard held.hasRoom else {
             return intake.noteUnheld(epoch: epoch, upTo: batch.body.sequence + batch.body.count)
@@ -393,7 +403,8 @@ package final class StreamRecording {
         account()
     }
 
-    /// Writes the batches that wait into the write-ahead log again, for what it had of them is about to be deleted.
+    /// Writes the waiting batches into the write-ahead log again, because the part of the log that has them is about to be
+    /// deleted.
     package func holdOn() {
         intake.forEachHeld { batch in
             try? batch.withBatch { log.appender.append(held: $0.frame, packed: $0.packed, of: log.number) }
@@ -402,8 +413,8 @@ package final class StreamRecording {
 
     private func account() { held.account(for: intake, &accountedBytes) }
 
-    /// Takes what a replay brought: bodies, each followed by its matrix where it is packed. What is missing before the first
-    /// is not retained; what can't be read is a gap where a batch after it can be.
+    /// Takes the frames of a replay: bodies, each followed by its matrix if it is packed. Samples missing before the first body
+    /// are not retained; unreadable samples become a gap if a readable batch follows.
     package func takeReplayed(_ frames: ArraySlice<[UInt8]>, at now: Moment) throws {
         try ReceivedBatch.forEach(inReplay: frames) { batch, reason in
             try takeReplayed(batch, missingBefore: reason, at: now)
@@ -419,7 +430,8 @@ package final class StreamRecording {
             throw MessageError(.malformed, "a replay brought another stream's samples")
         }
         if let reason {
-            // What is still kept may reach back to before the session; then what is not kept is not the session's.
+            // The samples that are still kept may reach back to before the session. Then the samples that are not kept are not
+            // the session's.
             let isOutside = try reason == .notRetained && epoch == 0 && isBeforeSession(batch)
             let lost = intake.giveUp(before: body.sequence, reason: reason)
             if isOutside {
@@ -433,7 +445,7 @@ package final class StreamRecording {
         try write(rows, of: batch, epoch: epoch, isRecovered: true, at: now)
     }
 
-    /// Deals with the batches that waited for a recovery, once nothing of it is missing any more.
+    /// Writes the batches that waited for a recovery, once none of its samples is missing any more.
     package func resume(at now: Moment) throws {
         defer { account() }
         while let (batch, rows) = intake.takeHeld() {
@@ -446,10 +458,10 @@ package final class StreamRecording {
         }
     }
 
-    /// Takes an answer that has no samples: of what is missing there is nothing.
+    /// Takes an answer without samples: the publisher has none of the missing ones.
     package func takeNothing(at now: Moment) throws {
         guard let index = searched else { return try giveUp(.notRetained, at: now) }
-        // All of another run may be missing behind it.
+        // All of another run may be missing after this one.
         if log.epochs[index].isUnseen { return try giveUp(.epochEnded, at: now) }
         log.epochs[index].record.isEndUnknown = nil
         noteChange()
@@ -457,7 +469,7 @@ package final class StreamRecording {
         try resume(at: now)
     }
 
-    /// The epoch whose unknown end is being asked for.
+    /// The index of the epoch whose unknown end is being searched for.
     private var searched: Int? {
         intake.isSearchingEnd ? intake.recovery.flatMap { index(of: $0.epoch) } : nil
     }
@@ -474,9 +486,9 @@ package final class StreamRecording {
         try resume(at: now)
     }
 
-    /// Which of `epochs` a batch is of. One that is met for the first time is added. A batch that is not as long as it says is
-    /// refused, before anything is counted by what it says.
-    /// - Returns: nil for a batch of a run that had ended when the session began, or that began after its end.
+    /// The index in `epochs` of a batch's epoch; a new epoch is added. A batch that is shorter than its counts say is refused,
+    /// before those counts are used.
+    /// - Returns: nil for a batch of a run that had ended when the session began, or that began after the session's end.
     private func epoch(of batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Int? {
         try batch.check { () throws(MessageError) in
             batch.hasFields(fieldsToken) ? log.record.fields.count : try batch.fields.count
@@ -487,22 +499,22 @@ package final class StreamRecording {
         if let known, !log.epochs[known].isGuessed { return known }
         let clock = try SampleBody.clock(at: batch.body.clock, in: batch.frame)
         if let known {
-            try log.epochs[known].take(clock, startDate: log.startDate)
+            try log.epochs[known].take(sessionClock.reading(clock, at: now), startDate: log.startDate)
             return known
         }
         let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         if ended.contains(name) || intake.hasEnd { return nil }
         followClock(to: now)
-        // Until it is described, which it may never be.
+        // Until a description of the epoch arrives, which may never happen.
         let last = log.epochs[log.epochs.count - 1].record
         var new = SessionRecord.Epoch(epoch: name, clock: clock, replay: last.replay, heard: now.date)
         new.isRelayed = last.isRelayed
-        let index = try add(new, token: Array(token), at: now.monotonic)
+        let index = try add(new, token: Array(token), at: now)
         noteChange()
         return index
     }
 
-    /// Which of `epochs` a batch is of whose epoch is spelled in another way than before: some escape letters in JSON.
+    /// The index in `epochs` of a batch's epoch if the batch spells the name differently: some publishers escape letters in JSON.
     private func respelled(_ token: UnsafeRawBufferPointer, in batch: ReceivedBatch) -> Int? {
         guard let known = index(of: SampleBody.string(at: batch.body.epoch, in: batch.frame)) else { return nil }
         log.epochs[known].token = Array(token)
@@ -510,13 +522,16 @@ package final class StreamRecording {
     }
 
     private func add(
-        _ epoch: SessionRecord.Epoch, token: [UInt8]? = nil, at now: Int64
+        _ epoch: SessionRecord.Epoch, token: [UInt8]? = nil, at moment: Moment
     ) throws(MessageError) -> Int {
+        let now = moment.monotonic
         guard log.epochs.count < Self.maximumEpochs else {
             throw MessageError(
                 .outOfRange, "\(name) has had \(log.epochs.count) epochs; no publisher restarts so often")
         }
-        let new = try PublisherEpoch(epoch, token: token, startDate: log.startDate, at: now)
+        var placed = epoch
+        placed.clock = sessionClock.reading(epoch.clock, at: moment)
+        let new = try PublisherEpoch(placed, token: token, startDate: log.startDate, at: now)
         if let last = log.epochs.lastIndex(where: { $0.record.replay == epoch.replay }),
             log.epochs[last].record.end == nil, !log.epochs[last].isOver
         {
@@ -529,8 +544,9 @@ package final class StreamRecording {
         return log.epochs.count - 1
     }
 
-    /// Takes what a publisher says of the stream, with the epoch that it is in.
-    /// - Parameter first: its first sample that belongs to the session, where that begins with this; nil for all of its epoch.
+    /// Takes a publisher's description of the stream, with its current epoch.
+    /// - Parameter first: the first sample of the epoch that belongs to the session, if the session begins now; nil for all of
+    ///   the epoch.
     package func meet(_ description: StreamDescription, from first: Int?, at now: Moment) throws(MessageError) {
         followClock(to: now)
         let known = index(of: description.epoch)
@@ -540,24 +556,24 @@ package final class StreamRecording {
                 try add(
                     SessionRecord.Epoch(
                         epoch: description.epoch, clock: description.clock, replay: description.replay,
-                        from: first, heard: now.date), at: now.monotonic)
+                        from: first, heard: now.date), at: now)
             }
-        try log.epochs[index].take(description.clock, startDate: log.startDate)
+        try log.epochs[index].take(sessionClock.reading(description.clock, at: now), startDate: log.startDate)
         if known == nil { intake.start(epoch: description.epoch, at: first) }
         noteUnknownEnds(before: description, at: now.date)
-        // A log must not meet a session that does not know of it.
+        // The session's record must have the epoch before the log does.
         if log.epochs[index].describe(description, at: now) || known == nil { noteChange() }
     }
 
-    /// Keeps the dates comparable at which runs were heard: a restart judges by them how long each was silent. If the wall clock
-    /// was set since the last description, or the machine slept, earlier dates move along.
+    /// Keeps the times at which runs were heard comparable: from them, a restarted recorder decides how long each run was silent.
+    /// If the wall clock was set since the last description, or the machine slept, earlier times move along.
     private func followClock(to now: Moment) {
         let set = described.map { now.date.distance(from: $0.date.adding(now.monotonic - $0.monotonic)) } ?? 0
         described = now
         for index in log.epochs.indices { log.epochs[index].moveHeard(by: set, until: now.date) }
     }
 
-    /// Makes the log's columns those of a batch that is to be written.
+    /// Changes the log's columns to those of a batch that is about to be written.
     private func turn(to batch: ReceivedBatch, epoch: Int, next sequence: Int, at now: Moment) throws {
         if batch.hasFields(fieldsToken) { return }
         let (fields, types) = try (batch.fields, batch.types)
@@ -588,27 +604,27 @@ package final class StreamRecording {
                 if !rows.isEmpty { self.earliest = nil }
                 let first = batch.body.sequence + rows.lowerBound
                 if isFromPast, skipped == 0, pastStart > 0, first == pastStart {
-                    // The stream was faster than its rate says: samples before may belong to the session.
+                    // The stream was faster than its rate says: earlier samples may belong to the session.
                     note(Gap(epoch: log.epochs[0].name, from: first, count: 0, reason: .notRetained), at: now.date)
                 }
             } else {
-                // Of another run of the publisher all samples belong to the session.
+                // All samples of a later run belong to the session.
                 earliest = nil
             }
             try log.append(rows, of: batch, epoch: epoch, isRecovered: isRecovered, at: now)
         } catch let error as MessageError {
-            // The publisher would send the same again, so asking for it would not help.
+            // The publisher would send the same rows again, so a replay would not help.
             lastFault = error
             note(gap(.malformed), at: now.date)
         }
     }
 
-    /// Notes which sample of an epoch is the first that belongs to the session, of which nothing is written yet.
+    /// Notes the first sample of an epoch that belongs to the session, while nothing of the epoch is written yet.
     private func begin(_ epoch: Int, at sequence: Int, _ now: Moment) {
         guard sequence > log.epochs[epoch].record.from else { return }
         let name = log.epochs[epoch].name
         if let lost = log.record.gaps.last(where: { $0.epoch == name && $0.count > 0 }) {
-            // What was noted as lost stays the session's, and so does what follows it.
+            // Samples noted as lost stay the session's, and so do the samples after them.
             let next = lost.from + lost.count
             guard next < sequence else { return }
             return note(Gap(epoch: name, from: next, count: sequence - next, reason: .notRetained), at: now.date)
@@ -618,10 +634,10 @@ package final class StreamRecording {
         noteChange()
     }
 
-    /// Notes where an epoch ends for this session: samples from then on are not its own.
+    /// Notes where an epoch ends for this session: later samples are not the session's.
     package func end(_ description: StreamDescription) {
         guard let index = index(of: description.epoch) else { return }
-        // If it was said before the recorder was interrupted, that holds.
+        // An end that was reported before the recorder was interrupted stays valid.
         let end = log.epochs[index].record.end ?? description.nextSequence
         log.epochs[index].record.end = end
         log.epochs[index].record.isEndUnknown = nil
@@ -653,21 +669,21 @@ package final class StreamRecording {
         log.mark(.gap(gap), at: date)
     }
 
-    /// Gives the last file its final name, with the marker of the session's end.
+    /// Gives the last file its final name, after the marker of the session's end.
     package func close(at now: Moment) {
         if log.record.isMarkedStopped != true { log.mark(.stop, at: now.date) }
         log.close(at: now)
     }
 
-    /// Whether its samples are left out now: in a pause, or in a step that the session does not want it in.
+    /// Whether the stream's samples are left out now: in a pause, or in a step for which the session does not want the stream.
     var isLeftOut: Bool { log.timeline.current.isPaused }
 
-    /// Whether its publisher's last run ended in good order.
+    /// Whether the publisher's last run ended in good order.
     var isOver: Bool { log.epochs.last?.isOver == true }
 
     package var hasNewGaps: Bool { announcedGaps < log.record.gaps.count }
 
-    /// The gaps since this was called last.
+    /// The gaps since the last call.
     package func takeNewGaps() -> ArraySlice<Gap> {
         defer { announcedGaps = gaps.count }
         return gaps[announcedGaps...]

@@ -8,14 +8,14 @@ import Runtime
 import ServiceKit
 import ZeroMQ
 
-/// What is asked: the methods of a recorder.
+/// The recorder's request methods.
 extension RecordingEngine {
     /// How long a request to finish files may wait for the disk: less than `ReplyServer`'s time limit.
     private static let finishLimit = TimeSpan.seconds(20)
-    /// How long a discard may take until it is answered: less than `ReplyServer`'s time limit.
+    /// How long a request to discard may wait until it is answered: less than `ReplyServer`'s time limit.
     private static let discardLimit = TimeSpan.seconds(20)
 
-    /// Returns when everything that was written so far is durable, or can't become so, which its sessions say.
+    /// Returns when everything written so far is durable, or its sessions have failed.
     func commit() async throws {
         let block = core.commitNow(at: now)
         perform()
@@ -25,7 +25,7 @@ extension RecordingEngine {
     func move(_ request: RecordingMoveTo) async throws -> RecordingState {
         try SessionRecord.check(request.step, "step")
         return try await change(request.session, .step) { session in
-            session.move(to: request.step ?? "", at: now.date)
+            session.move(to: request.step ?? "", at: now)
             return true
         }
     }
@@ -37,7 +37,7 @@ extension RecordingEngine {
         }
     }
 
-    /// Saves a time of a session from its ring. When this returns, that would survive a power cut.
+    /// Keeps a time range of a session from its ring. When this returns, the request survives a power cut.
     func keep(_ request: RecordingKeep) async throws -> RecordingKeep.Reply {
         var reply: RecordingKeep.Reply?
         _ = try await change(request.session) { session in
@@ -49,14 +49,14 @@ extension RecordingEngine {
     }
 
     func pause(_ request: RecordingPause) async throws -> RecordingState {
-        try await change(request.session, .pause, of: request.stream) { try $0.pause(request.stream, at: now.date) }
+        try await change(request.session, .pause, of: request.stream) { try $0.pause(request.stream, at: now) }
     }
 
     func resume(_ request: RecordingResume) async throws -> RecordingState {
-        try await change(request.session, .resume, of: request.stream) { try $0.resume(request.stream, at: now.date) }
+        try await change(request.session, .resume, of: request.stream) { try $0.resume(request.stream, at: now) }
     }
 
-    /// Changes a session. When this returns, the change would survive a power cut.
+    /// Changes a session. When this returns, the change survives a power cut.
     private func change(
         _ name: String, _ change: RecordingEvent.Change, of stream: StreamName? = nil, _ body: (Session) throws -> Bool
     ) async throws -> RecordingState {
@@ -65,8 +65,8 @@ extension RecordingEngine {
         }
     }
 
-    /// Changes a session. When this returns, the change would survive a power cut.
-    /// - Parameter body: returns what publishes the change, once that is durable; nil if nothing changed.
+    /// Changes a session. When this returns, the change survives a power cut.
+    /// - Parameter body: returns a function that publishes the change once it is durable; nil if nothing changed.
     func change(
         _ name: String, _ body: (Session) throws -> ((Moment) -> Void)?
     ) async throws -> RecordingState {
@@ -100,7 +100,7 @@ extension RecordingEngine {
         return LogsFinish.Reply(files: files.compactMap(\.path))
     }
 
-    /// Ends a session as cancelled, without asking for missing samples.
+    /// Ends a session as cancelled, without requesting missing samples.
     func cancel(_ request: RecordingCancel) async throws -> RecordingState {
         let session = try await changeable(request.session)
         core.cancel(session, at: now)
@@ -121,12 +121,12 @@ extension RecordingEngine {
         return try await storedResult(request.session, with: request.results)
     }
 
-    /// The end continues if whoever asked for it waits no longer.
+    /// If the client that asked for the end stops waiting, the end continues.
     private func waitForEnd(of session: Session) async throws {
         try await wait { [core] in core.sessions[session.identifier] !== session }
     }
 
-    /// Keeps what was answered so far. When this returns, that would survive a power cut.
+    /// Keeps the results so far. When this returns, they survive a power cut.
     func setResults(_ request: RecordingSetResults) async throws -> RecordingState {
         let session = try await takingResults(request.session)
         try session.take(results: request.results)
@@ -147,7 +147,6 @@ extension RecordingEngine {
             session: request.session, name: request.name, bytes: file.bytes, sha256: file.sha256)
     }
 
-    /// A session to which results and files can be added.
     private func takingResults(_ name: String) async throws -> Session {
         if let session = try core.takingResults(SessionIdentifier(name)) { return session }
         throw try await record(of: name).refusalToResults
@@ -158,22 +157,22 @@ extension RecordingEngine {
         return RecordingState(try await stored(request.session).record)
     }
 
-    /// What another recorder needs to continue a session.
+    /// The plan with which another recorder can continue a session.
     func plan(_ request: RecordingPlan) async throws -> RecordingPlan.Reply {
         let record = try await record(of: request.session)
         return RecordingPlan.Reply(session: request.session, status: record.status.rawValue, plan: SessionPlan(record))
     }
 
-    /// The sessions on disk, those under way included. Those that another shard's recorder has under way are its own.
+    /// The sessions on disk, including current ones, except current sessions of another shard's recorder.
     func list(_ request: RecordingList) async throws -> RecordingList.Reply {
         try request.check()
-        // There may be thousands.
+        // There may be thousands of sessions.
         let records = try await disk.run { [data, logger = runtime.logger] in
             try SessionDirectory.sessions(in: data).compactMap { identifier -> (SessionIdentifier, SessionRecord)? in
                 do {
                     return (identifier, try SessionDirectory.open(identifier, in: data).record())
                 } catch {
-                    // One that was tampered with must not hide the others.
+                    // A session that somebody damaged must not hide the others.
                     logger.warning(
                         "session passed over", metadata: ["session": "\(identifier)", LogKey.error: "\(error)"])
                     return nil
@@ -184,7 +183,8 @@ extension RecordingEngine {
             of: records.filter { $1.isAvailable(to: settings.shard) }.map { identifier, record in
                 RecordingList.Entry(
                     session: identifier.text, status: (core.known(identifier)?.status ?? record.status).rawValue,
-                    startDate: record.startDate, endDate: record.endDate)
+                    startDate: record.startDate, endDate: record.endDate,
+                    isInterrupted: isInterrupted(identifier) ? true : nil)
             })
     }
 
@@ -195,7 +195,6 @@ extension RecordingEngine {
         return result
     }
 
-    /// The encoded result of a session that is over.
     private func taskResult(of name: String) async throws -> JSONValue {
         if let session = try core.unstored[SessionIdentifier(name)] {
             let (directory, record) = (session.directory, session.record)
@@ -205,20 +204,19 @@ extension RecordingEngine {
         return try await disk.run { try directory.taskResult(of: record) }
     }
 
-    /// A session that can be changed.
     private func changeable(_ name: String) async throws -> Session {
         if let session = try core.changeable(SessionIdentifier(name)) { return session }
         throw try await record(of: name).refusalToChange
     }
 
-    /// What is known of a session, whether it is under way, over, or could not be stored.
+    /// The record of a session that is in progress, is over, or could not be stored.
     private func record(of name: String) async throws -> SessionRecord {
         if let session = try core.known(SessionIdentifier(name)) { return session.record }
         return try await stored(name).record
     }
 
-    /// A session that is on disk, and is over or this recorder's. To read that of a thousand streams takes so long that no sample
-    /// may wait for it.
+    /// A session on disk that is over or belongs to this recorder. Read on another thread, because the record of a thousand
+    /// streams takes so long that samples must not wait for it.
     private func stored(_ name: String) async throws -> (directory: SessionDirectory, record: SessionRecord) {
         try await disk.run { [data, shard = settings.shard] in
             let directory = try SessionDirectory.open(SessionIdentifier(name), in: data)
@@ -228,8 +226,8 @@ extension RecordingEngine {
         }
     }
 
-    /// How a session went that is over.
-    /// - Parameter results: what must be kept with it.
+    /// The result of a session that is over.
+    /// - Parameter results: results that must have been kept with the session.
     func storedResult(_ name: String, with results: JSONValue? = nil) async throws -> RecordingResult {
         if let session = try core.unstored[SessionIdentifier(name)] {
             try session.record.checkResults(results)
@@ -243,12 +241,12 @@ extension RecordingEngine {
 
     // MARK: Discarding
 
-    /// Removes a session. When this returns, nothing would bring it back, also after a power cut.
+    /// Removes a session. When this returns, nothing can bring the session back, not even a power cut.
     func discard(_ request: RecordingDiscard) async throws -> RecordingDiscard.Reply {
         let identifier = try SessionIdentifier(request.session)
         let discard = try core.discard(identifier, isForced: request.force ?? false, at: now)
         perform()
-        // What the write-ahead log has waits for other sessions: a disk that is full could hold it up without end.
+        // Clearing the write-ahead log waits for other sessions: a full disk could delay it without end.
         let deadline = now.monotonic + Self.discardLimit.nanoseconds
         try await wait(until: deadline) { discard.outcome != nil }
         if case .failure(let error) = discard.outcome { throw error }

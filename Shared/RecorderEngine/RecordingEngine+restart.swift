@@ -8,9 +8,9 @@ import Runtime
 import ServiceKit
 import SystemPackage
 
-/// What was interrupted: sessions that a recorder was killed in, or a power cut ended.
+/// Resumes sessions that were interrupted because a recorder was killed or lost power.
 extension RecordingEngine {
-    /// Room that a repair needs: a file that is begun, a marker, a record of the session.
+    /// Bytes that a repair needs: the beginning of a file, a marker, the session's record.
     private static let repairRoom = 4 << 20
 
     /// Repairs the interrupted sessions of a data directory.
@@ -21,7 +21,7 @@ extension RecordingEngine {
         for identifier in try SessionDirectory.sessions(in: data) {
             let directory = try SessionDirectory.open(identifier, in: data)
             if directory.hasChecksums { continue }
-            // One whose record can't be read has that as its outcome.
+            // If a session's record can't be read, recovery returns that as the session's outcome.
             if let shard, let record = try? directory.record() {
                 if record.shard?.count != shard.count {
                     logger.warning(
@@ -38,9 +38,9 @@ extension RecordingEngine {
         return try await files.recover(own, log: WriteAheadLog.directory(in: data, shard: shard))
     }
 
-    /// Continues the sessions that were repaired, before anything else is done. One that can't be continued is left as it
-    /// is, and health says so: it keeps its part of the write-ahead log for the next start. If the disk was full, it is tried
-    /// again.
+    /// Resumes the repaired sessions, before anything else is done. A session that can't be resumed is left as it is, and
+    /// reported to health: it keeps its part of the write-ahead log for the next start. If the disk was full, resuming is
+    /// retried.
     func resumeSessions(_ recovery: RecoveryOutcome) async {
         if let damage = recovery.damage {
             logger.error("the write-ahead log is damaged", metadata: [LogKey.error: "\(damage)"])
@@ -53,23 +53,23 @@ extension RecordingEngine {
         perform()
     }
 
-    /// Takes up room for a full disk, as far as there is some.
+    /// Reserves disk space for when the disk is full, as far as space is available.
     nonisolated func restoreReserves() {
         for reserve in [endReserve, reserve] { _ = try? reserve.restore() }
     }
 
-    /// Tries again what a full disk kept from being continued.
+    /// Retries sessions that could not be resumed because the disk was full.
     func resumeRemaining() async {
-        // The log would grow without end for one that somebody removed.
+        // The write-ahead log would grow without end for a session that somebody removed.
         interrupted.removeAll { Self.isGone($0.directory) }
         let remaining = interrupted.filter { $0.isTriedAgain }
         guard !remaining.isEmpty, core.freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree.bytes) else {
             return
         }
-        // Each keeps its part of the write-ahead log until it is continued. It may be discarded meanwhile.
+        // Each session keeps its part of the write-ahead log until it is resumed. It may be discarded meanwhile.
         for (directory, _, _) in remaining {
             let outcome = await recover(directory)
-            if isInterrupted(directory) { await resume(directory, outcome) }
+            if isInterrupted(directory.session) { await resume(directory, outcome) }
         }
     }
 
@@ -82,13 +82,13 @@ extension RecordingEngine {
         }
     }
 
-    private func isInterrupted(_ directory: SessionDirectory) -> Bool {
-        interrupted.contains { $0.directory.session == directory.session }
+    func isInterrupted(_ session: SessionIdentifier) -> Bool {
+        interrupted.contains { $0.directory.session == session }
     }
 
     private func recover(_ directory: SessionDirectory) async -> Result<RecoveredSession, RecordingError> {
         do throws(RecordingError) {
-            // Each directory has its outcome.
+            // Every directory has an outcome.
             return try await files.recover([directory], log: logDirectory).sessions[0].outcome
         } catch {
             return .failure(error)
@@ -117,7 +117,7 @@ extension RecordingEngine {
         }
     }
 
-    /// Keeps what the write-ahead log has of a session that could not be continued: nothing else may have it.
+    /// Keeps the write-ahead log of a session that could not be resumed: the log may have the only copy of samples.
     private func leave(_ directory: SessionDirectory, isTriedAgain: Bool) {
         let left = (directory: directory, position: neededLog(of: directory), isTriedAgain: isTriedAgain)
         if let index = interrupted.firstIndex(where: { $0.directory.session == directory.session }) {
@@ -127,7 +127,7 @@ extension RecordingEngine {
         }
     }
 
-    /// From where on a session needs the write-ahead log; nil if it does not.
+    /// The position from which a session needs the write-ahead log; nil if it does not need the log.
     private func neededLog(of directory: SessionDirectory) -> Int? {
         do throws(RecordingError) {
             guard let position = try directory.record().logPosition, position.log == core.logPosition.log else {
@@ -135,7 +135,8 @@ extension RecordingEngine {
             }
             return position.written
         } catch {
-            // Without a record the log is of no use to it. One that the disk refuses may be read at the next start.
+            // Without a record, the session can't use the log. A record that the disk can't read now may be readable at the next
+            // start.
             return error.code == .unreadable || error.code == .notFound ? nil : 0
         }
     }

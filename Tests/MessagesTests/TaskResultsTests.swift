@@ -7,6 +7,15 @@ import Testing
         try TaskResults(try WireCoding.decode(JSONValue.self, from: Array(json.utf8)))
     }
 
+    @Test func textsThatLookLikeNumbersStayTexts() throws {
+        let texts = ["NaN", "Infinity", "-Infinity", "1"]
+        let json = try WireCoding.encode(texts)
+        #expect(try WireCoding.decode([JSONValue].self, from: json) == texts.map(JSONValue.string))
+        let results = try results(#"{"stepHistory": [{"identifier": "NaN", "value": "Infinity"}]}"#)
+        #expect(results.steps.map(\.identifier) == ["NaN"])
+        #expect(results.steps.map(\.content) == [.answer(.string("Infinity"))])
+    }
+
     @Test func everyKindOfResultIsUnderstood() throws {
         let results = try results(
             """

@@ -9,16 +9,16 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What a recorder leaves behind when it is killed, or cannot write: enough to resume.
+/// A recorder that is killed, or cannot write, leaves enough to resume.
 @Suite(.timeLimit(.minutes(1)))
 struct CutOffTests {
     @Test func whatCanNotBeStoredAtTheEndIsStoredLater() async throws {
         try await RecorderUnderTest.record { recorder, publisher in
             try publisher.sample(50)
             try await recorder.hasAll(of: publisher)
-            // Something in the way of each replacement of session.json, for root too.
+            // Blocks each replacement of session.json, even for root.
             let inTheWay = try recorder.path(".session.json.new")
-            // One may be under way.
+            // A replacement may be in progress.
             try await eventually("a way to block it") {
                 (try? FileManager.default.createDirectory(
                     atPath: inTheWay.appending("x").string, withIntermediateDirectories: true)) != nil
@@ -51,7 +51,7 @@ struct CutOffTests {
                 let sincePause =
                     Double(now.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970) / 1e9 - pause.from
                 publisher.restart()
-                // A batch of which some samples were taken before the pause.
+                // A batch that includes samples from before the pause.
                 try publisher.sample(20_000, uptime: now.uptime - sincePause - 0.01)
                 try await eventually("some of the new epoch") {
                     try await recorder.log(of: publisher)?.samples ?? 0 > old
@@ -59,8 +59,8 @@ struct CutOffTests {
                 let written = try #require(try await recorder.log(of: publisher)?.samples)
                 #expect(written - old < 20_000)
 
-                // As a kill would leave it once the next commit is done: what waits for that is reported before. The write-ahead
-                // log is copied last, as it is never older than what is said of it elsewhere.
+                // Simulates a kill right after the next commit: requests that wait for that commit are answered before it. The
+                // write-ahead log is copied last, because it must not be older than the documents that refer to it.
                 var copies = 0
                 let positions = try await eventualValue("the new epoch in the log") { () -> [Marker.Position]? in
                     let copy = data.appending("copy-\(copies)")
@@ -73,7 +73,7 @@ struct CutOffTests {
                                 toPath: copy.appending(name).string)
                         }
                     } catch let error as CocoaError where error.code == .fileNoSuchFile {
-                        // What has the name of a new file gets its own meanwhile.
+                        // A file with a temporary name may be renamed during the copy.
                         return nil
                     }
                     let session = try SessionDirectory(at: copy.appending("s"))
@@ -82,13 +82,38 @@ struct CutOffTests {
                     return positions.contains { $0.epoch == publisher.epoch } ? positions : nil
                 }
                 #expect(positions.map(\.epoch) == [oldEpoch, publisher.epoch])
-                // Those of the pause were dealt with too.
+                // The samples of the pause were processed too.
                 #expect(positions.map(\.next) == [old, 20_000])
             }
         }
     }
 
-    /// From one checkpoint to the next the log is needed from where the first one was.
+    @Test func aSessionThatCannotBeContinuedIsListedAsInterrupted() async throws {
+        let publisher = try await FakePublisher()
+        try await withTemporaryDirectory { directory in
+            let lives = (0..<2).map { directory.appending("\($0)") }
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: lives[0]) { recorder in
+                try await recorder.start("s", publisher)
+                try await recorder.prime(publisher)
+                try await eventually("session.json") { try !recorder.directory().record().logs.isEmpty }
+                let entry = try #require(try await recorder.send(RecordingList()).recordings.first)
+                #expect(entry.status == "running" && entry.isInterrupted == nil)
+                try await copySession("s", of: recorder, to: lives[1])
+            }
+            // A directory in place of the stream's file blocks every user, including root.
+            let session = Directory(lives[1].appending("recordings/s"))
+            for name in try session.names() where name.hasPrefix("phone") {
+                try Directory.removeFile(session.path.appending(name))
+                try Directory(session.path.appending(name)).create()
+            }
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: lives[1]) { recorder in
+                let entry = try #require(try await recorder.send(RecordingList()).recordings.first)
+                #expect(entry.status == "running" && entry.isInterrupted == true)
+            }
+        }
+    }
+
+    /// Between checkpoints, the log is needed from the position of the last checkpoint.
     @Test func whoIsCutOffTwiceBetweenCheckpointsGoesOn() async throws {
         let publisher = try await FakePublisher()
         try await withTemporaryDirectory { directory in
@@ -101,7 +126,7 @@ struct CutOffTests {
             }
             for life in 1...2 {
                 try await RecorderUnderTest.run(listeningTo: [publisher], data: lives[life]) { recorder in
-                    // The first finds no log, so a checkpoint follows at once.
+                    // The first recorder finds no log, so a checkpoint follows at once.
                     try await eventually("session.json") {
                         let record = try recorder.directory().record()
                         return record.restarts.count == life && record.logs.allSatisfy { $0.durable != nil }
@@ -122,7 +147,7 @@ struct CutOffTests {
         }
     }
 
-    /// The end of one epoch and the beginning of the next come into the write-ahead log together, as all that waited does.
+    /// All waiting frames are written to the write-ahead log together, including the end of one epoch and the start of the next.
     @Test func whatWaitedOfTwoEpochsIsNotWrittenAgain() async throws {
         let publisher = try await FakePublisher()
         try await withTemporaryDirectory { directory in
@@ -139,7 +164,7 @@ struct CutOffTests {
                 publisher.restart()
                 try publisher.sample(4)
                 try await eventually("the request for what is missing") { publisher.replaysAsked > 0 }
-                // What is stored is of before, and the log has what followed.
+                // The stored document is older; the log has what followed.
                 try await copySession("s", of: recorder, to: copy)
                 gate.open()
                 let all = Array(0..<first) + Array(first + 2..<first + 5) + Array(0..<4)
@@ -158,7 +183,8 @@ struct CutOffTests {
         }
     }
 
-    /// At a start the disk refuses a file of one session. When the other one ends, only the first still needs the write-ahead log.
+    /// At startup the disk refuses a file of one session. After the other session ends, only the first still needs the
+    /// write-ahead log.
     @Test(arguments: [false, true])
     func aSessionThatCanNotBeContinuedKeepsItsPartOfTheLog(isDiscarded: Bool) async throws {
         let publisher = try await FakePublisher()
@@ -176,7 +202,7 @@ struct CutOffTests {
                 }
                 try publisher.sample(50)
                 try await recorder.hasAll(of: publisher, session: "a")
-                // When this is answered, everything before it is in the log.
+                // Once this request is answered, everything before it is in the log.
                 _ = try await recorder.send(RecordingPause(session: "a"))
                 try FileManager.default.copyItem(
                     atPath: WriteAheadLog.directory(in: recorder.data, shard: nil).path.string, toPath: log.path.string)
@@ -186,12 +212,12 @@ struct CutOffTests {
             let file = session.directory.path.appending(name)
             let bytes = try? Data(contentsOf: URL(filePath: file.string))
             if bytes != nil { try FileManager.default.removeItem(atPath: file.string) }
-            // No file can be opened in its place, by root either.
+            // A directory blocks the file's path, even for root.
             try FileManager.default.createDirectory(atPath: file.string, withIntermediateDirectories: false)
             try await RecorderUnderTest.run(listeningTo: [publisher], data: copy) { recorder in
                 _ = try await recorder.describing([publisher]) { try await recorder.stop("b") }
                 guard isDiscarded else { return }
-                // The log forgets it only if it is not kept for it any more.
+                // The log can forget the session only if nothing in the log is kept for it any more.
                 let reply = try await recorder.sendBeside(RecordingDiscard(session: "a", force: true))
                 #expect(reply.isComplete)
             }
@@ -208,7 +234,7 @@ struct CutOffTests {
     @Test func aNameIsFreeAgainWhereASessionCouldNotBegin() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            // No directory can be made in the place of a file.
+            // A file blocks the creation of the directory.
             let recordings = recorder.data.appending("recordings").string
             try FileManager.default.moveItem(atPath: recordings, toPath: recordings + ".away")
             #expect(FileManager.default.createFile(atPath: recordings, contents: nil))

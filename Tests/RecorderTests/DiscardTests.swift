@@ -9,13 +9,13 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What is left of a session that is discarded: nothing, and at every moment all of it or nothing that a program would find.
+/// A discarded session leaves nothing behind, and at every moment other programs find either all of it or nothing.
 @Suite(.timeLimit(.minutes(1)))
 struct DiscardTests {
     private static let second: Int64 = 1_000_000_000
 
-    /// A recorder in virtual time with its own files: a session `alice` that is over, and one `other` that goes on, of which the
-    /// write-ahead log has samples between each other.
+    /// A recorder in virtual time with its own files: the finished session `alice`, and the running session `other`. Their
+    /// samples alternate in the write-ahead log.
     private final class World {
         let data: FilePath
         private(set) var core: Recordings
@@ -97,15 +97,15 @@ struct DiscardTests {
             try settle()
         }
 
-        /// A file that a person put to the session.
+        /// A file that a person added to the session.
         func addPhoto(to name: String) throws {
             let directory = Directory(data.appending("recordings/\(name)/step-1"))
             try directory.create()
             try directory.replace("photo.jpg", with: Array("a picture of alice".utf8))
         }
 
-        /// What an archiver writes once the receiver has the session's archive.
-        /// - Parameter start: when the session started; nil for what it was, empty for a receipt that does not have it.
+        /// Writes the receipt that an archiver writes once the receiver has the session's archive.
+        /// - Parameter start: when the session started; nil for its actual start, empty for a receipt without one.
         func confirmUpload(of name: String, startedAt start: String? = nil, made: String? = nil) throws {
             let archives = Directory(data.appending("archives"))
             try archives.create()
@@ -123,8 +123,8 @@ struct DiscardTests {
 
         // MARK: Effects
 
-        /// Carries out what is to be done until nothing is, and what time brings.
-        /// - Parameter limit: how many effects before the program is killed.
+        /// Carries out effects until none is left, including those that become due as time passes.
+        /// - Parameter limit: the number of effects before the program is killed.
         /// - Returns: whether it was killed.
         @discardableResult
         func settle(killingAfter limit: Int = .max) throws -> Bool {
@@ -147,7 +147,7 @@ struct DiscardTests {
             return false
         }
 
-        /// What was being done when the program was killed may be done in part.
+        /// Carries out part of an effect that was in progress when the program was killed.
         private func breakOff(_ effect: Recordings.Effect) throws {
             guard case .dispose(.erase(let name)) = effect else { return }
             let retired = Directory(data.appending("recordings/.discarded~\(name)"))
@@ -155,7 +155,7 @@ struct DiscardTests {
             if let first { try FileManager.default.removeItem(atPath: retired.path.appending(first).string) }
         }
 
-        /// - Returns: whether a kill just before it is worth a try.
+        /// - Returns: whether a kill just before the effect is worth testing.
         private func carryOut(_ effect: Recordings.Effect) throws -> Bool {
             let disposal = SessionDisposal(in: data)
             switch effect {
@@ -220,7 +220,7 @@ struct DiscardTests {
             }
         }
 
-        /// Starts the program anew after a kill.
+        /// Restarts the program after a kill.
         func restart() throws {
             steps = []
             let directory = WriteAheadLog.directory(in: data, shard: nil)
@@ -240,9 +240,9 @@ struct DiscardTests {
             core.discard(try SessionDisposal(in: data).unfinished(), at: now)
         }
 
-        // MARK: What is left
+        // MARK: Leftovers
 
-        /// The paths, under the data directory, of files that have a word in their path or their bytes.
+        /// The paths, under the data directory, of files whose path or contents include a word.
         func search(_ word: String) throws -> [String] {
             let all = try FileManager.default.subpathsOfDirectory(atPath: data.string)
             return try all.filter { path in
@@ -257,7 +257,7 @@ struct DiscardTests {
         var lines: [DiscardedSession] { get throws { try DiscardLedger(in: data).lines(after: 0) } }
     }
 
-    /// A session of a person that is over, beside one that goes on.
+    /// A person's finished session beside a running one.
     private static func world(in data: FilePath, keepSessions: Int64? = nil) throws -> World {
         let world = try World(in: data, keepSessions: keepSessions)
         try world.begin("other", device: "phone")
@@ -289,12 +289,40 @@ struct DiscardTests {
             #expect(line.session == PersonalName(of: "alice"))
             #expect(line.devices == [PersonalName(of: "alice-wrist")])
             #expect(world.events.filter { $0.change == .discard }.map(\.session) == ["alice"])
-            // The other one goes on.
+            // The other session continues.
             try world.sample("phone")
             try world.stop("other")
             let report = try SessionDirectory.open(SessionIdentifier("other"), in: world.data).report()
             #expect(report.isWhole)
             #expect(report.streams.map(\.received) == [60])
+        }
+    }
+
+    /// `relay lead` sets aside what a machine recorded when another machine continued it.
+    @Test(arguments: [true, false])
+    func partsThatWereSetAsideAreDiscardedToo(alone: Bool) throws {
+        try with { world in
+            let recordings = Directory(world.data.appending("recordings"))
+            let aside = Directory(world.data.appending("taken-over"))
+            for term in [3, 12] {
+                let part = Directory(aside.path.appending("alice.before-term-\(term)"))
+                try part.create()
+                for name in ["session.json", "report.json"] {
+                    try part.replace(name, with: Directory(recordings.path.appending("alice")).read(name))
+                }
+            }
+            try Directory(aside.path.appending("alice.2.before-term-3")).create()
+            if alone {
+                try Directory.removeTree(recordings.path.appending("alice"))
+                let refused = try world.discard("alice")
+                try world.settle()
+                #expect(refused.refusal == "wouldDelete")
+            }
+            let discard = try world.discard("alice", isForced: true)
+            try world.settle()
+            _ = try #require(try discard.outcome?.get())
+            #expect(try aside.names() == ["alice.2.before-term-3"])
+            #expect(try recordings.names().filter { $0.contains("alice") || $0.contains("~") }.isEmpty)
         }
     }
 
@@ -323,7 +351,7 @@ struct DiscardTests {
                 }
                 try world.stop("other")
                 let other = try SessionDirectory.open(SessionIdentifier("other"), in: world.data)
-                // Nobody describes its stream after the restart, which is a failure of the sensor and no loss.
+                // Nothing describes the stream after the restart; that is a failure of the sensor, not a loss.
                 #expect(other.verify().verdict != .damaged, "killed after \(limit) effects")
                 #expect(try other.report().streams.map(\.received) == [50])
                 #expect(try other.report().streams.map(\.lost) == [0])
@@ -348,14 +376,14 @@ struct DiscardTests {
             let line = try #require(try confirmed.outcome?.get())
             #expect(line.reason == .requested)
             #expect(line.uploaded == (try WallTime(iso8601: "2020-01-01T00:00:00Z")))
-            // A repeat, whose first answer may have been lost, is answered as the first.
+            // A repeat, whose first answer may have been lost, gets the same answer as the first.
             let repeated = try world.discard("alice")
             try world.settle()
             #expect(try repeated.outcome?.get() == line)
         }
     }
 
-    /// One of the same name was uploaded and removed before, and its receipt is still there.
+    /// An earlier session of this name was uploaded and removed; its receipt still exists.
     @Test(arguments: ["2019-12-31T00:00:00.000000Z", ""])
     func theReceiptOfAnEarlierSessionOfTheNameConfirmsNothing(start: String) throws {
         try withTemporaryDirectory { data in
@@ -365,7 +393,7 @@ struct DiscardTests {
             let discard = try world.discard("alice")
             try world.settle()
             #expect(discard.refusal == "wouldDelete")
-            // It does not expire either.
+            // The session does not expire either.
             try world.restart()
             try world.settle()
             #expect(try SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
@@ -373,7 +401,7 @@ struct DiscardTests {
         }
     }
 
-    /// The receiver does not have it.
+    /// The receiver does not have this session.
     @Test(arguments: [
         ("2020-01-01T00:00:00Z", nil), ("2019-12-31T12:00:00Z", "2019-12-31T11:59:59.000000Z" as String?),
         ("2019-12-31T12:00:00Z", nil), ("2019-12-31T12:00:00Z", "2019-12-31T12:00:01.000000Z"),
@@ -391,7 +419,7 @@ struct DiscardTests {
                 try world.settle()
                 #expect(discard.refusal == "wouldDelete")
             }
-            // It does not expire either.
+            // The session does not expire either.
             try world.restart()
             try world.settle()
             #expect(try SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")) == isLate)
@@ -444,7 +472,7 @@ struct DiscardTests {
             try world.settle()
             #expect(!(try world.search("alice").isEmpty), "no receipt")
             try world.confirmUpload(of: "alice")
-            // It is looked for once an hour.
+            // The recorder checks for expired sessions once an hour.
             try world.restart()
             try world.settle()
             #expect(try SessionDirectory.sessions(in: data).map(\.text) == ["other"])
@@ -454,7 +482,7 @@ struct DiscardTests {
 }
 
 extension Recordings.Discard {
-    /// The word for which it was refused.
+    /// The reason word of the refusal; nil if the request was not refused.
     fileprivate var refusal: String? {
         guard case .failure(let error) = outcome else { return nil }
         return error.data?.reason

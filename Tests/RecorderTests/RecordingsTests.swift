@@ -8,36 +8,35 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a recorder decides: in which order things are done, and what must be done before.
+/// What a recorder decides: the order of its effects and their prerequisites.
 @Suite struct RecordingsTests {
     private static let start: Int64 = 1_800_000_000_000_000_000
     private static let second: Int64 = 1_000_000_000
     private static let stream = StreamName(device: "phone", stream: "gyro")
 
-    /// A recorder whose time is given, with a session of one stream.
+    /// A recorder with given time and a session of one stream.
     private final class Script {
-        let core: Recordings
+        private(set) var core: Recordings
         let session: Session
         private(set) var time: Int64 = 0
-        /// How far the wall clock was set forward.
+        /// How far the wall clock was set forward, in nanoseconds.
         private var clockStep: Int64 = 0
-        /// The publisher's run.
         private var epoch = "e"
         private var next = 0
-        /// Whether log-manager is to be asked since a test reset it.
+        /// Whether the recorder wanted to ask log-manager since a test last reset this.
         var asksLogManager = false
 
         /// A write-ahead log on the disk, for tests that need one.
         private var log: WriteAheadLog?
-        /// Why the disk takes nothing for the log.
+        /// The error with which the disk refuses the log; nil if it works.
         var refusal: RecordingError?
 
         private let data: FilePath
         private let files: SessionFiles
 
-        /// Before which positions the write-ahead log was removed.
+        /// The positions before which the write-ahead log was removed.
         private(set) var removals: [Int] = []
-        /// What a ring had removed.
+        /// Files that a ring removed.
         private(set) var removed: [FinishedFile] = []
 
         init(in data: FilePath, _ limits: SessionRecord.Limits = SessionRecord.Limits()) throws {
@@ -48,38 +47,40 @@ import Testing
                     syncInterval: 100_000_000, recoveryLimit: 10 * second, holdLimit: 1 << 20, minimumFree: 0,
                     shard: nil),
                 log: "L", position: 0)
-            session = try Self.session("s", startedAt: start, limits, of: core, in: data)
+            session = try Self.session(
+                "s", startedAt: start, limits, of: core, in: data,
+                at: Moment(monotonic: 0, date: WallTime(nanosecondsSince1970: start)))
             core.open([description], of: session, at: now)
             #expect(core.begin(session))
         }
 
         private static func session(
             _ name: String, startedAt start: Int64, _ limits: SessionRecord.Limits, of core: Recordings,
-            in data: FilePath, logPosition: LogPosition? = nil
+            in data: FilePath, logPosition: LogPosition? = nil, at now: Moment
         ) throws -> Session {
             var record = SessionRecord(
                 session: try SessionIdentifier(name), task: "T", step: "", streams: ["phone/"], format: .json,
                 root: .array, status: .starting, startDate: WallTime(nanosecondsSince1970: start), limits: limits)
             record.logPosition = logPosition ?? core.logPosition
-            return try core.add(
-                record, in: SessionDirectory.create(record, in: data), at: Moment(monotonic: 0, date: record.startDate))
+            return try core.add(record, in: SessionDirectory.create(record, in: data), at: now)
         }
 
-        /// Begins another session, now or that many seconds ago.
+        /// Begins another session, now or some seconds ago.
         /// - Parameters:
-        ///   - isEnding: whether the program ends meanwhile.
-        ///   - logPosition: where the write-ahead log ended when its document was made; nil for now.
+        ///   - isEnding: whether the program shuts down meanwhile.
+        ///   - logPosition: the end of the write-ahead log when the session's document was created; nil for now.
+        ///   - isAlone: whether the session's stream is still unknown.
         func begin(
             _ name: String, before: Double? = nil, duration: Double? = nil, isEnding: Bool = false,
-            logPosition: LogPosition? = nil
+            logPosition: LogPosition? = nil, isAlone: Bool = false
         ) throws -> Session {
             var limits = SessionRecord.Limits()
             limits.before = before
             limits.duration = duration
             let startDate = now.date.adding(-Int64((before ?? 0) * 1e9)).nanosecondsSince1970
             let session = try Self.session(
-                name, startedAt: startDate, limits, of: core, in: data, logPosition: logPosition)
-            core.open([description], of: session, at: now)
+                name, startedAt: startDate, limits, of: core, in: data, logPosition: logPosition, at: now)
+            core.open(isAlone ? [] : [description], of: session, at: now)
             #expect(core.begin(session) != isEnding)
             return session
         }
@@ -106,7 +107,7 @@ import Testing
 
         func setClockForward(_ nanoseconds: Int64) { clockStep += nanoseconds }
 
-        /// Takes the next samples of the stream, or loses them.
+        /// Takes the stream's next samples, or loses them.
         func sample(_ count: Int, isLost: Bool = false) throws {
             let encoder = SampleBatchEncoder(
                 source: "sensor-publisher", device: "phone", stream: "gyro", epoch: epoch, fields: ["uptime", "x"],
@@ -121,8 +122,8 @@ import Testing
             try take(buffer)
         }
 
-        /// Takes the next samples of the stream as records.
-        /// - Parameter records: for each the values behind its uptime.
+        /// Takes the stream's next samples as records.
+        /// - Parameter records: for each record, the values after its uptime.
         func record(_ records: [String], fields: [String], types: [FieldType]) throws {
             let encoder = SampleBatchEncoder(
                 source: "sensor-publisher", device: "phone", stream: "gyro", epoch: epoch, fields: fields, types: types,
@@ -161,24 +162,25 @@ import Testing
             core.appended(failure, at: now)
         }
 
-        /// Starts the recorder again, as after a kill.
-        /// - Returns: what it knows of the session then.
+        /// Restarts the recorder, as after a kill.
+        /// - Returns: what the recorder then knows about the session.
         func restart() throws -> (recovered: RecoveredSession, session: Session) {
             let recovery = try SessionRecovery(of: [session.directory], log: logDirectory)
             let again = Recordings(core.settings, log: recovery.log ?? "L", position: recovery.logEnd)
             let recovered = try #require(recovery.outcomes[session.identifier]).get()
             try again.resume(recovered, in: session.directory, at: now)
+            core = again
+            log = nil
             return (recovered, try #require(again.sessions[session.identifier]))
         }
 
-        /// What is to be done now.
         func effects() -> [Recordings.Effect] { core.takeEffects() }
 
-        /// The names of what is to be done now on the disk and with publishers.
+        /// The names of the pending effects on the disk and on publishers.
         func work() -> [String] { effects().compactMap(\.work) }
 
-        /// Does what is to be done on the disk, until nothing is.
-        /// - Returns: the names of it, in its order.
+        /// Carries out effects on the disk until none is left.
+        /// - Returns: their names, in order.
         func settle() -> [String] {
             var work: [String] = []
             while true {
@@ -217,7 +219,7 @@ import Testing
         try withTemporaryDirectory { try body(Script(in: $0)) }
     }
 
-    /// A machine without a clock of its own starts days back, and is set right while it records.
+    /// A machine without a real-time clock starts with a date days in the past, which is corrected during the recording.
     @Test func aRingRemovesNothingEarlyWhenTheWallClockIsSetForward() throws {
         try withTemporaryDirectory { directory in
             let script = try Script(in: directory, SessionRecord.Limits(maximumFileAge: 10, keep: 60))
@@ -245,6 +247,124 @@ import Testing
         }
     }
 
+    @Test(arguments: [30, -30] as [Int64])
+    func aPauseLeavesOutItsSamplesThoughTheWallClockWasSet(by seconds: Int64) throws {
+        try withScript { script in
+            try script.sample(100)
+            script.wait(995_000_000)
+            script.setClockForward(seconds * Self.second)
+            #expect(try script.session.pause(at: script.now))
+            try script.sample(10)
+            script.wait(100_000_000)
+            #expect(try script.session.resume(at: script.now))
+            for _ in 0..<40 { try script.sample(100) }
+            let stream = try #require(script.session.ordered.first)
+            #expect(stream.record.counts.paused == 10)
+            #expect(stream.record.counts.written == 4_100)
+            #expect(script.session.record.pauses == [SessionRecord.Pause(from: 0.995, to: 1.095)])
+        }
+    }
+
+    /// A publisher on the recorder's machine shows the corrected date; one on another machine does not.
+    @Test func runsThatAreMetAfterTheWallClockWasSetFollowTheOthers() throws {
+        try withScript { script in
+            script.wait(2 * Self.second)
+            let date = script.now.date
+            script.setClockForward(30 * Self.second)
+            script.restartPublisher(as: "here")
+            script.core.take(script.description, at: script.now)
+            script.restartPublisher(as: "elsewhere")
+            var description = script.description
+            description.clock.date = date
+            script.core.take(description, at: script.now)
+            let epochs = try #require(script.session.ordered.first).record.epochs
+            #expect(epochs.map(\.epoch) == ["e", "here", "elsewhere"])
+            #expect(epochs.dropFirst().allSatisfy { $0.clock.date == date })
+        }
+    }
+
+    @Test func aSessionThatIsResumedKnowsThatTheWallClockWasSet() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory, SessionRecord.Limits(duration: 60))
+            script.keepLog()
+            try script.sample(10)
+            script.wait(2 * Self.second)
+            script.setClockForward(1_000 * Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            let (recovered, session) = try script.restart()
+            #expect(recovered.record.clockSet == 1_000)
+            #expect(session.deadline == 60 * Self.second)
+            #expect(session.seconds(at: script.now) == Double(script.time) / 1e9)
+        }
+    }
+
+    @Test func comparisonsOfClocksAreInTheLogOnce() throws {
+        try withScript { script in
+            script.keepLog()
+            _ = script.settle()
+            for _ in 0..<2 {
+                script.wait(Self.second)
+                let reading = ClockReading(uptime: 1, date: script.now.date)
+                let comparisons = (0..<200).map {
+                    ClockComparison(
+                        endpoint: "tcp://10.0.0.\($0):5552", date: script.now.date, clock: reading, roundTrip: 0.001)
+                }
+                let bytes = script.session.appender.count
+                script.core.compared(script.session.identifier, comparisons, isLast: false, at: script.now)
+                #expect(script.session.appender.count - bytes < 100_000)
+                _ = script.settle()
+            }
+            let (recovered, _) = try script.restart()
+            #expect(recovered.record.clocks.map(\.endpoint) == script.session.record.clocks.map(\.endpoint))
+            #expect(recovered.record.clocks.count == 400)
+        }
+    }
+
+    /// Ends a session by its duration of 1 s, at 2 s. The session then waits a minute for results.
+    private static func awaitResults(of script: Script) throws {
+        script.keepLog()
+        try script.sample(10)
+        script.wait(2 * second)
+        script.core.tick(at: script.now)
+        _ = script.settle()
+        script.core.listed(script.session.identifier, [script.description], at: script.now)
+        script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
+        _ = script.settle()
+        #expect(script.session.status == .processingResults)
+    }
+
+    @Test func aRestartWaitsOnForResults() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory, SessionRecord.Limits(duration: 1, resultsWithin: 60))
+            try Self.awaitResults(of: script)
+            script.wait(10 * Self.second)
+            let session = try script.restart().session
+            #expect(session.resultsDeadline == 62 * Self.second)
+            script.core.tick(at: script.now)
+            #expect(script.settle().contains("list"))
+            script.core.listed(session.identifier, [], at: script.now)
+            _ = script.settle()
+            #expect(try script.core.takingResults(session.identifier) === session)
+            script.wait(60 * Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            #expect(script.core.isIdle)
+            #expect(session.record.resultsUntil == nil)
+        }
+    }
+
+    @Test func aProgramThatEndsMayLeaveTheWaitForResultsToTheNext() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory, SessionRecord.Limits(duration: 1, resultsWithin: 60))
+            try Self.awaitResults(of: script)
+            script.core.leaveAll(at: script.now)
+            _ = script.settle()
+            #expect(script.core.isIdle)
+            #expect(script.session.takesResults)
+        }
+    }
+
     @Test func eachEarlierRunIsAGapOfASessionFromThePast() throws {
         try withTemporaryDirectory { directory in
             let script = try Script(in: directory)
@@ -263,7 +383,7 @@ import Testing
         }
     }
 
-    /// The batch behind it has samples that the publisher had described already.
+    /// The batch after the gap has samples that the publisher had already described.
     @Test func theGapBeforeABatchReachesBackToTheStartOfASessionFromThePast() throws {
         try withTemporaryDirectory { directory in
             let script = try Script(in: directory)
@@ -281,7 +401,49 @@ import Testing
         }
     }
 
-    /// They waited for a recorder that took nothing for a while.
+    /// Only the publisher's event port is reachable, and the publisher has run for a long time.
+    @Test func aStreamThatIsMetDuringASessionLacksOnlySamplesOfTheSession() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory)
+            let late = try script.begin("late", isAlone: true)
+            script.wait(Self.second)
+            script.restartPublisher(as: "e", at: 100_000)
+            script.core.take(script.description, at: script.now)
+            script.core.configured(LogConfigurations.Answers(isAway: true), at: script.now)
+            script.wait(Self.second)
+            let missing = try #require(script.core.missing(Self.stream, in: late.identifier, at: script.now))
+            _ = script.core.giveUp(
+                missing.request, reason: .publisherUnreachable, in: late.identifier, at: script.now)
+            let stream = try #require(late.streams[Self.stream])
+            #expect(stream.gaps.map { [$0.from, $0.count] } == [[99_799, 201]])
+            #expect(stream.record.epochs.map(\.from) == [99_799])
+        }
+    }
+
+    /// The publisher's first sample does not have number 0, and no earlier samples exist.
+    @Test func theFirstMarkerHasTheNumberOfTheFirstSample() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory)
+            script.keepLog()
+            let late = try script.begin("late", isAlone: true)
+            script.restartPublisher(as: "m5", at: 500)
+            var description = script.description
+            description.first = 500
+            script.core.take(description, at: script.now)
+            script.core.configured(LogConfigurations.Answers(isAway: true), at: script.now)
+            try script.sample(10)
+            script.core.stop(late.identifier, at: script.now)
+            _ = script.settle()
+            let stream = try #require(late.streams[Self.stream])
+            #expect(stream.record.epochs.map(\.from) == [500])
+            #expect(stream.record.counts.written == 10)
+            let name = try #require(try late.directory.directory.names().first { $0.hasPrefix("phone") })
+            let text = String(decoding: try late.directory.directory.read(name), as: UTF8.self)
+            #expect(text.contains(#""from":500"#), "\(text)")
+        }
+    }
+
+    /// The samples waited while the recorder was not reading.
     @Test func samplesOfARunThatHasEndedAreInNoSessionThatBeginsAfterIt() throws {
         try withTemporaryDirectory { directory in
             let script = try Script(in: directory)
@@ -310,7 +472,7 @@ import Testing
                 [#"1,"]]""#, #"1152921504606846977,null"#], fields: ["uptime", "x", "label"], types: types)
             try script.record(["2,5"], fields: ["uptime", "x", "label"], types: types)
             try script.record([#"3,"c""#], fields: ["uptime", "x", "label"], types: types)
-            // The same names with other types are other columns.
+            // The same names with other types are different columns.
             try script.record(["4,[1]"], fields: ["uptime", "x", "label"], types: [.number, .number, .json])
             _ = script.settle()
             let recording = try #require(script.session.streams[RecordingsTests.stream])
@@ -337,7 +499,7 @@ import Testing
             script.wait(1_000_000)
             script.core.advance(at: script.now)
             #expect(script.work() == ["append"])
-            // What comes while that is under way waits for the next one.
+            // Records that arrive meanwhile wait for the next block.
             try script.sample(10)
             #expect(script.work() == [])
             script.core.appended(nil, at: script.now)
@@ -390,7 +552,7 @@ import Testing
             try script.sample(10)
             script.core.appended(Self.refusal, at: script.now)
             #expect(script.session.status == .failed)
-            // Both blocks, one after the other, and the session's end behind them.
+            // Both blocks, one after the other, and then the session's end.
             let work = script.settle()
             #expect(work.prefix { $0 != "conclude" && $0 != "rebuild" }.count { $0 == "write" } >= 2)
             #expect(script.core.isIdle)
@@ -400,7 +562,7 @@ import Testing
     private static let refusal = RecordingError(
         .inputOutput, action: "sync", path: "/nowhere/.wal/0", reason: "the disk is broken", advice: "")
 
-    /// The recorder is killed after the disk refused a block, and took the next ones.
+    /// The recorder is killed after the disk refused one block and accepted later ones.
     @Test func aSessionThatTheLogRefusedHasFailedAfterAKillToo() throws {
         try withScript { script in
             script.keepLog()
@@ -418,7 +580,7 @@ import Testing
         }
     }
 
-    /// The recorder is killed after the disk refused the log from some block on: its files alone say that the session ended.
+    /// The recorder is killed after the disk refused the log from some block on: only the session's files show that it ended.
     @Test func aSessionThatEndedWithoutTheLogDoesNotContinue() throws {
         try withScript { script in
             script.keepLog()
@@ -435,7 +597,7 @@ import Testing
         }
     }
 
-    /// Checkpoints and restarts write into the log again what waits: it must not be more each time.
+    /// Checkpoints and restarts write waiting samples into the log again; their number must not grow each time.
     @Test func whatWaitedIsTakenAgainOnceHoweverOftenTheLogHasIt() throws {
         try withScript { script in
             script.keepLog()
@@ -451,7 +613,7 @@ import Testing
         }
     }
 
-    /// A failed session gives up what it waits for. If no file takes the marker, the session says it all the same.
+    /// A failed session gives up missing samples. It lists the gap even if no file accepts the marker.
     @Test func aGapThatNoFileTakesIsListed() throws {
         try withScript { script in
             try script.sample(10)
@@ -478,7 +640,7 @@ import Testing
         }
     }
 
-    /// A session that begins while a block is on its way must not say that the block was durable.
+    /// A session that begins while a block is being written must not assume that the block is durable.
     @Test func aSessionBeginsBehindWhatIsDurable() throws {
         try withScript { script in
             #expect(script.core.logPosition.recorded == 0)
@@ -494,14 +656,15 @@ import Testing
         }
     }
 
-    /// The document of a session that begins names a position. Until that is replaced, no other session's checkpoint removes it.
+    /// The document of a new session names a log position. Until the document is replaced, no other session's checkpoint removes
+    /// that part of the log.
     @Test func aSessionThatBeginsKeepsTheLogFromWhereItsDocumentSays() throws {
         try withScript { script in
             try script.sample(10)
             _ = script.settle()
             let position = script.core.logPosition
             let name = try SessionIdentifier("late")
-            // Its document is being written.
+            // The session's document is being written.
             script.core.starting[name] = position.written
             script.wait(11 * Self.second)
             try script.sample(10)
@@ -518,7 +681,7 @@ import Testing
         }
     }
 
-    /// A log-manager is asked again each minute, and what it says then concerns the file being written.
+    /// The recorder asks log-manager again each minute; a changed limit applies to the file being written.
     @Test func limitsThatAreChangedHoldForTheFileBeingWritten() throws {
         try withScript { script in
             func asked() -> [String] {
@@ -547,7 +710,7 @@ import Testing
             let log = try #require(script.session.ordered.first?.log)
             #expect(log.record.files.map(\.samples) == [10])
             #expect(log.record.maximumFileSize == 100 && log.record.maximumFileAge == nil)
-            // Without one, nobody is asked more often.
+            // Without a log-manager, the recorder asks no more often.
             script.core.configured(LogConfigurations.Answers(isAway: true), at: script.now)
             script.wait(59 * Self.second)
             #expect(asked() == [])
@@ -556,7 +719,7 @@ import Testing
         }
     }
 
-    /// Stops a session whose last ten samples did not arrive, and says so.
+    /// Stops a session whose last ten samples did not arrive; the publisher's description reveals them.
     private static func stopMissingSamples(of script: Script) throws {
         try script.sample(10)
         _ = script.settle()
@@ -566,14 +729,14 @@ import Testing
         script.core.listed(script.session.identifier, [script.description], at: script.now)
     }
 
-    /// They are requested once they can't be under way any more.
+    /// The recorder requests the samples once they can no longer be in transit.
     private static func expectRequest(of script: Script) {
         script.wait(second)
         script.core.tick(at: script.now)
         #expect(script.settle().contains("recover"))
     }
 
-    /// The session ends without them when clocks are compared.
+    /// The session ends without the samples when clocks are compared.
     private static func expectEnd(of script: Script) {
         script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
         _ = script.settle()
@@ -584,13 +747,13 @@ import Testing
     @Test func aStopAsksForWhatIsMissingAndGivesUpInTime() throws {
         try withScript { script in
             try Self.stopMissingSamples(of: script)
-            // It may still be under way.
+            // The samples may still be in transit.
             #expect(!script.settle().contains("recover"))
             Self.expectRequest(of: script)
             let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
             #expect(missing?.request.from == 10)
             #expect(missing?.request.count == 10)
-            // There is no answer.
+            // The publisher does not answer.
             script.wait(11 * Self.second)
             script.core.tick(at: script.now)
             #expect(script.settle().contains("compareClocks"))
@@ -598,7 +761,7 @@ import Testing
         }
     }
 
-    /// A relay whose servers have no leader says that it is to be asked again.
+    /// A relay whose servers have no leader asks the recorder to retry later.
     @Test func aStopWaitsAMinuteForAPublisherThatPutsItOff() throws {
         try withScript { script in
             try Self.stopMissingSamples(of: script)
@@ -615,7 +778,7 @@ import Testing
         }
     }
 
-    /// A session that is stopped takes nothing of a run that began afterwards.
+    /// A stopped session takes nothing from a run that began after the stop.
     @Test func aRunThatBeginsAfterAStopIsNoneOfTheSession() throws {
         try withScript { script in
             try Self.stopMissingSamples(of: script)
@@ -627,7 +790,7 @@ import Testing
         }
     }
 
-    /// A publisher that did not say where its streams are may be heard again when nothing seems to be missing any more.
+    /// A publisher that did not announce its endpoint may be heard again when nothing seems to be missing any more.
     @Test func aLossThatShowsWhileClocksAreComparedIsAskedFor() throws {
         try withScript { script in
             try script.sample(10)
@@ -646,7 +809,7 @@ import Testing
             let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
             #expect(missing?.request.from == 10 && missing?.request.count == 10)
             #expect(!script.core.isIdle)
-            // There is no answer.
+            // The publisher does not answer.
             script.wait(11 * Self.second)
             script.core.tick(at: script.now)
             #expect(!script.settle().contains("compareClocks"))
@@ -680,7 +843,7 @@ import Testing
             let effects = script.settle()
             #expect(effects.contains("append") && effects.contains("write"))
             #expect(!effects.contains("list"))
-            // What comes later is not waited for: the next one requests it.
+            // The recorder does not wait for later samples: the next one triggers the request.
             try script.sample(10)
             #expect(script.core.isIdle)
             #expect(script.session.status == .running)
@@ -714,7 +877,7 @@ import Testing
             script.core.take(description, at: script.now)
             #expect(origins() == [.simulated])
             #expect(script.session.report.streams.map(\.origin) == [.simulated])
-            // A publisher of an older version took its place, and then one with a sensor.
+            // A publisher of an older version took the first one's place, then one with a sensor.
             description.epoch = "e2"
             description.origin = nil
             script.core.take(description, at: script.now)
@@ -786,7 +949,7 @@ import Testing
 }
 
 extension Recordings.Effect {
-    /// What is to be done on the disk or with publishers; nil for what is only told.
+    /// The name of an effect on the disk or on publishers; nil for mere notifications.
     fileprivate var work: String? {
         switch self {
         case .append: "append"

@@ -6,12 +6,11 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Runs of a publisher that ended after a silence: samples may be missing, and the session must report that.
+/// Publisher runs that ended after a silence: samples may be missing, and the session must report that.
 struct UnheardEndTests {
     private static let name = StreamName(device: "phone", stream: "gyro")
     private static let start: Int64 = 1_800_000_000_000_000_000
 
-    /// A moment, in seconds.
     private static func moment(_ seconds: Double) -> Moment {
         let nanoseconds = Int64(seconds * 1e9)
         return Moment(monotonic: nanoseconds, date: WallTime(nanosecondsSince1970: start + nanoseconds))
@@ -52,14 +51,14 @@ struct UnheardEndTests {
         }
     }
 
-    /// A moment on a recorder whose wall clock was set.
+    /// A moment after the recorder's wall clock was set.
     private static func moment(_ seconds: Double, set: Double) -> Moment {
         var moment = moment(seconds)
         moment.date = moment.date.adding(Int64(set * 1e9))
         return moment
     }
 
-    /// Continues with what a killed recorder stored of a stream.
+    /// Resumes a stream from what a killed recorder stored.
     private static func resume(_ record: SessionRecord.Log, _ body: (StreamRecording) throws -> Void) throws {
         try withTemporaryDirectory { data in
             let positions = record.epochs.map { Marker.Position(epoch: $0.epoch, next: $0.next) }
@@ -79,7 +78,7 @@ struct UnheardEndTests {
     }
 
     /// Records a run of 20 samples, the second half of which arrives at 3 s.
-    /// - Parameter body: is given the stream, and what continues the session after a kill.
+    /// - Parameter body: receives the stream, and a closure that resumes the session after a kill.
     private func withStream(
         from source: String = "sensor-publisher", _ body: (StreamRecording) throws -> Void
     ) throws {
@@ -115,7 +114,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// What the session's end finds of a stream whose last samples arrived at 3 s.
+    /// The gaps that the session's end finds in a stream whose last samples arrived at 3 s.
     private static func gaps(of stream: StreamRecording, at seconds: Double) -> [Gap] {
         stream.noteUnheard(at: moment(seconds))
         stream.noteUnknownEnds(at: moment(seconds).date)
@@ -136,7 +135,7 @@ struct UnheardEndTests {
             stream.noteUnknownEnds(at: now.date)
             #expect(stream.gaps.map(\.from) == [20])
         }
-        // It is heard, and can't be asked.
+        // The publisher is heard but can't be asked.
         try withStream { stream in
             stream.hear(Self.description("E1", next: 20, at: 4.5), at: Self.moment(4.5))
             #expect(Self.gaps(of: stream, at: 6).isEmpty)
@@ -168,7 +167,7 @@ struct UnheardEndTests {
     private typealias Cases = [(heard: Double?, isPaused: Bool, count: Int)]
 
     @Test func whatIsTakenWhileASessionIsPausedIsNoLoss() throws {
-        // What is heard right after the pause began says nothing of samples that were on their way.
+        // A message right after the pause began does not show whether samples were still in transit.
         for (heard, isPaused, count) in [(4.7, true, 0), (4.5, true, 1), (nil, true, 1), (4.7, false, 1)] as Cases {
             try withTemporaryDirectory { data in
                 let session = try Self.session(in: data)
@@ -176,12 +175,12 @@ struct UnheardEndTests {
                     _ in nil
                 }
                 try Self.take("E1", from: 0, by: stream, at: 3)
-                #expect(try session.pause(at: Self.moment(3.5).date))
+                #expect(try session.pause(at: Self.moment(3.5)))
                 stream.noteLeftOut(at: Self.moment(3.6).monotonic)
                 if let heard { stream.hear(Self.description("E1", next: 10, at: heard), at: Self.moment(heard)) }
                 stream.noteLeftOut(at: Self.moment(4.8).monotonic)
                 if !isPaused {
-                    #expect(try session.resume(at: Self.moment(6).date))
+                    #expect(try session.resume(at: Self.moment(6)))
                     stream.noteLeftOut(at: Self.moment(6.5).monotonic)
                 }
                 #expect(Self.gaps(of: stream, at: 20).count == count)
@@ -199,7 +198,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// Behind a relay, a phone that sends every 20 s.
+    /// A phone behind a relay that sends every 20 s.
     @Test func aPhoneThatSendsSeldomLacksNothingInBetween() throws {
         try withStream(from: "relay") { stream in
             try Self.take("E1", from: 20, by: stream, at: 23)
@@ -213,7 +212,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// It says how far it came, and not what is on its way to it.
+    /// The relay describes the samples that it has, not those that are still on their way to it.
     @Test func aRelayToWhichNothingComesMayLackSamples() throws {
         try withStream(from: "relay") { stream in
             stream.end(Self.description("E1", next: 20, at: 12, from: "relay"))
@@ -228,7 +227,7 @@ struct UnheardEndTests {
     @Test func aPublisherThatWasSilentMayHavePublishedMore() throws {
         try withStream { stream in
             try Self.take("E2", from: 0, by: stream, at: 5.1)
-            // Not before its description says where it answers: several publishers may have streams of one name.
+            // Only once a description names the endpoint: several publishers may have streams of one name.
             #expect(stream.gaps.isEmpty && stream.record.epochs[0].isUnseen == true)
             try stream.meet(Self.description("E2", next: 10, at: 6), from: nil, at: Self.moment(6))
             #expect(stream.gaps.map(\.epoch) == ["E1"])
@@ -240,8 +239,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// What a publisher says of its clocks after its first description may be anything. Nothing can be known then of what it
-    /// published unheard.
+    /// After its first description, a publisher may announce any clock values. What it published unheard is then unknown.
     @Test(arguments: [-1e300, -9.3e9, 9.3e9, 1e300], [Int64.min, 0, .max])
     func aClockThatCannotBeEndsInNoMoreThanAGap(uptime: Double, date: Int64) throws {
         try withStream { stream in
@@ -255,7 +253,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// What arrives may have waited for a recorder that hung, or whose machine slept: publishers may come and go meanwhile.
+    /// Messages may have waited because the recorder hung or its machine slept; publishers may come and go meanwhile.
     @Test func aPublisherThatSaysItSentNothingForLongMayHavePublishedMore() throws {
         try withStream { stream in
             try stream.meet(Self.description("E1", next: 20, at: 4), from: nil, at: Self.moment(9))
@@ -272,7 +270,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// What it says of itself is something heard, too.
+    /// A description counts as a sign of life, too.
     @Test func aDescriptionEndsASilence() throws {
         try withStream { stream in
             try stream.meet(Self.description("E1", next: 20, at: 4.5), from: nil, at: Self.moment(4.5))
@@ -281,7 +279,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// Its last description says how many samples there are in all, so that none can be missing unnoticed.
+    /// The publisher's last description gives the total number of samples, so none can be missing unnoticed.
     @Test func aPublisherThatEndedInGoodOrderMayComeBackLater() throws {
         try withStream { stream in
             var last = Self.description("E1", next: 20, at: 3.1)
@@ -313,7 +311,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// A relay still has what it published before, so that it is asked, however short the silence was.
+    /// A relay still has what the run published, so the recorder asks it, however short the silence was.
     @Test func aRelayIsAskedForTheUnknownEndOfARun() throws {
         try withStream(from: "relay") { stream in
             try Self.take("E2", from: 0, by: stream, at: 3.5, becoming: .recover)
@@ -326,7 +324,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// All of another run may have been published meanwhile.
+    /// An entire other run may have been published meanwhile.
     @Test func aLongSilenceLeavesAGapWhateverARelayHas() throws {
         try withStream(from: "relay") { stream in
             try Self.take("E2", from: 0, by: stream, at: 5.5, becoming: .recover)
@@ -340,7 +338,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// A relay that catches up may have published a whole run before it describes the next one.
+    /// A relay that catches up may publish a whole run before it describes the next one.
     @Test func theEndOfARunThatWasNeverDescribedIsRequestedToo() throws {
         try withStream(from: "relay") { stream in
             try Self.take("E2", from: 0, by: stream, at: 3.5, becoming: .recover)
@@ -360,7 +358,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// The next run is described before anything of it arrives; or the recorder is killed while the relay is being asked.
+    /// Either the next run is described before any of its samples arrive, or the recorder is killed while it asks the relay.
     @Test(arguments: [false, true])
     func aRelayIsAskedAfterAKill(isKnown: Bool) throws {
         try withStream(from: "relay") { stream in
@@ -375,7 +373,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// After a kill, by the dates that the session has, the run that is recorded must not look like one that ended long ago.
+    /// After a kill, the stored dates must not make the run being recorded look like one that ended long ago.
     @Test(arguments: [-1_200.0, 1_200])
     func theRunThatIsRecordedMayEndUnheardAfterAKillHoweverTheClockWasSet(by set: Double) throws {
         try withStream { stream in
@@ -387,7 +385,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// The dates of before are later than any that follow.
+    /// The stored dates are later than all dates after the restart.
     @Test func aClockThatWasSetBackWhileTheRecorderWasAwayEndsNoRun() throws {
         try withStream { stream in
             try stream.meet(Self.description("E1", next: 20, at: 4), from: nil, at: Self.moment(4))
@@ -399,9 +397,9 @@ struct UnheardEndTests {
         }
     }
 
-    // MARK: Which samples a run has
+    // MARK: A run's samples
 
-    /// JSON may have letters as escapes, and some write all that are not ASCII so.
+    /// JSON may escape any letter, and some writers escape all non-ASCII ones.
     @Test func anEpochMayBeSpelledInTwoWays() throws {
         try withTemporaryDirectory { data in
             let stream = try Self.session(in: data).open(
@@ -415,7 +413,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// Samples of before the session are left out, but for those behind one that is noted as lost.
+    /// Samples from before the session are left out, except those after a sample that is noted as lost.
     @Test func whatWasLostBeforeTheFirstSampleStaysTheSessions() throws {
         try withTemporaryDirectory { data in
             let stream = try Self.session(in: data).open(
@@ -430,7 +428,7 @@ struct UnheardEndTests {
         }
     }
 
-    /// What is no number is equal to nothing, so that a report with it would not be what session.json says.
+    /// NaN does not equal itself, so a report that includes it would differ from session.json.
     @Test func aGapFollowsOnTheLastSampleThatHasATime() throws {
         try withTemporaryDirectory { data in
             let stream = try Self.session(in: data).open(

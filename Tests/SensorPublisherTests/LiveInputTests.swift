@@ -47,6 +47,19 @@ struct LiveInputTests {
         #expect(input.fields == ["uptime"] + DeviceMotion.fields)
     }
 
+    @Test func aPortThatWasAwayWhileTheStreamWasStoppedLostOnlyWhatFollowedTheStart() throws {
+        let second: Int64 = 1_000_000_000
+        let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 1)
+        try input.start(at: 0)
+        for index in 0...100 {
+            _ = take(index == 0 ? "t,x\n0,0\n" : "\(index),\(index)\n", by: input, at: Int64(index) * second / 10)
+        }
+        _ = input.stop(at: 11 * second)
+        _ = input.interrupt(PublisherError(.unreadable, "gone"), at: 12 * second)
+        try input.start(at: 3_600 * second)
+        #expect(input.resume(at: 3_602 * second) == 19, "2 s at 10 Hz")
+    }
+
     @Test func aPortThatComesBackContinuesAfterAGapOfAboutWhatWasLost() throws {
         let second: Int64 = 1_000_000_000
         let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 1)
@@ -61,7 +74,7 @@ struct LiveInputTests {
         #expect(input.resume(at: 15 * second) == 49, "5 s at 10 Hz")
         #expect(input.failure == nil)
         #expect(input.resume(at: 15 * second) == nil)
-        // The rest of a line looks like a sample; a device that restarts names its columns again, and counts from 0.
+        // The rest of a line looks like a sample; a restarted device repeats its header and counts from 0.
         let batches = input.take(Array("5,2\nt,x\n0,7\n0.1,8\n".utf8).span, at: 15 * second)
         #expect(batches.map(\.rows) == [[15, 7], [15.1, 8]])
         #expect(batches.first?.firstSequence == 150)
@@ -79,21 +92,21 @@ struct LiveInputTests {
         #expect(input.flush(at: 1_861 * second)?.rows == (header.isEmpty ? nil : [1_860.2, 6]))
     }
 
-    /// A clock that shows the date goes on while this machine sleeps, and uptimes stand still.
+    /// While this machine sleeps, a wall clock continues, but the uptime stands still.
     @Test func aClockThatWentOnWhileTheMachineSleptIsPairedAnew() throws {
         let second: Int64 = 1_000_000_000
         let input = try LiveInput(format: .csv, batch: 1)
         try input.start(at: 0)
         #expect(take("t,x\n1000,1\n", by: input, at: 10 * second) == [[10, 1]])
         input.noteSleep(3_600 * second)
-        // Sampled before it slept, and read afterwards.
+        // Sampled before the sleep, and read afterwards.
         #expect(take("1000.5,2\n", by: input, at: 11 * second) == [[10.5, 2]])
         #expect(take("4601,3\n4601.5,4\n", by: input, at: 12 * second) == [[12, 3], [12.5, 4]])
-        // A later pause of a minute is one.
+        // A later pause of a minute is a real pause.
         #expect(take("4661.5,5\n", by: input, at: 72 * second) == [[72.5, 5]])
     }
 
-    /// The clock of a program on this machine may sleep with it.
+    /// The clock of a program on this machine may stand still during the same sleep.
     @Test func aClockThatSleptTooIsNotPairedAnew() throws {
         let second: Int64 = 1_000_000_000
         let input = try LiveInput(format: .csv, batch: 1)
@@ -145,7 +158,8 @@ struct LiveInputTests {
         #expect(take(bad + "3\n" + bad, by: input, at: 0).isEmpty)
         #expect(input.failure == nil)
         #expect(take("oops\n", by: input, at: 0) == [[0, 1, 0, 2, 0, 3]], "what waits comes first")
-        let reason = "10 lines in a row could not be read, lately standard input, line 23: x: \"oops\" is not a number"
+        let reason =
+            "10 lines in a row could not be read, most recently standard input, line 23: x: \"oops\" is not a number"
         #expect(input.failure?.message == reason)
         #expect(input.state == .running)
         #expect(take("4\n", by: input, at: 0).isEmpty)

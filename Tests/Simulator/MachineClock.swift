@@ -1,6 +1,6 @@
 import Messages
 
-/// A machine's clocks: how they differ from virtual time, and what they say while the machine sleeps and after it.
+/// The clocks of a machine: their offsets from virtual time, also during and after sleep.
 struct MachineClock {
     /// Nanoseconds since 1970 at virtual time 0.
     static let start: Int64 = 1_800_000_000_000_000_000
@@ -9,9 +9,9 @@ struct MachineClock {
     let uptime: Int64
     /// How far the wall clock is ahead of virtual time, in nanoseconds.
     var ahead: Int64 = 0
-    /// Nanoseconds for which the machine slept, until it woke last.
+    /// Nanoseconds of sleep until the machine last woke.
     private(set) var slept: Int64 = 0
-    /// When it fell asleep, and when it wakes; nil if it is awake.
+    /// The times when the machine fell asleep and when it wakes; nil if it is awake.
     private(set) var sleep: Range<Int64>?
 
     init(uptime: Int64, ahead: Int64 = 0) {
@@ -19,10 +19,10 @@ struct MachineClock {
         self.ahead = ahead
     }
 
-    /// Nanoseconds of the monotonic clock, which stands still while the machine sleeps.
+    /// Nanoseconds of the monotonic clock, which stops while the machine sleeps.
     func monotonic(at now: Int64) -> Int64 { uptime + (sleep?.lowerBound ?? now) - slept }
 
-    /// When the monotonic clock has come to a time, unless the machine sleeps meanwhile.
+    /// The virtual time at which the monotonic clock reaches a value, unless the machine sleeps meanwhile.
     func time(of monotonic: Int64) -> Int64 {
         let time = monotonic.subtractingReportingOverflow(uptime - slept)
         return time.overflow ? (monotonic < 0 ? .min : .max) : time.partialValue
@@ -30,9 +30,11 @@ struct MachineClock {
 
     func date(at now: Int64) -> WallTime { WallTime(nanosecondsSince1970: Self.start + now + ahead) }
 
-    func moment(at now: Int64) -> Moment { Moment(monotonic: monotonic(at: now), date: date(at: now)) }
+    func moment(at now: Int64) -> Moment {
+        Moment(monotonic: monotonic(at: now), date: date(at: now), slept: slept(until: now))
+    }
 
-    /// Nanoseconds of a clock that continues while the machine sleeps.
+    /// Nanoseconds of a clock that continues during sleep.
     func elapsed(at now: Int64) -> Int64 { uptime + now }
 
     mutating func fallAsleep(at now: Int64, until end: Int64) { sleep = now..<end }
@@ -43,6 +45,6 @@ struct MachineClock {
         self.sleep = nil
     }
 
-    /// Nanoseconds for which it slept until a time.
+    /// Nanoseconds of sleep until a time.
     func slept(until now: Int64) -> Int64 { slept + (sleep.map { now - $0.lowerBound } ?? 0) }
 }

@@ -7,17 +7,17 @@ import ServiceKit
 import SystemPackage
 import TestSupport
 
-/// A recorder in virtual time: all of the real one's decisions, its write-ahead log, stream files and recovery. What it asks
-/// for is carried out here, as late as a seed says.
+/// A recorder in virtual time: all decisions of the real one, its write-ahead log, stream files and recovery. The simulation
+/// carries out its effects after delays that the seed determines.
 final class SimulatedRecorder: WakingProgram {
     private enum Constants {
         static let holdLimit = 1 << 20
         static let interval: Int64 = 100_000_000
-        /// What a power cut may cost.
+        /// The loss allowed after a power cut, in nanoseconds.
         static let allowedLoss: Int64 = 200_000_000
     }
 
-    /// Nanoseconds for which missing samples are asked for in vain.
+    /// How long missing samples are requested without success, in nanoseconds.
     static let recoveryLimit: Int64 = 10_000_000_000
 
     let simulation: Simulation
@@ -25,28 +25,28 @@ final class SimulatedRecorder: WakingProgram {
     let disk: VirtualDisk
     private(set) var isRunning = false
     private(set) var life = 0
-    /// When it was started last.
+    /// The time of the last start.
     private(set) var startedAt: Int64 = 0
     private var core: Recordings
     private var log: WriteAheadLog?
     private var files: SessionFiles
-    /// What is being made durable.
+    /// The block being made durable.
     private var appending: LogBlock?
     private var lanes: EffectLanes?
-    /// When the oldest bytes came that no commit has taken, and those that the present one has taken.
+    /// The arrival of the oldest bytes that no commit has taken, and of the oldest in the current commit.
     private var uncommittedSince: Int64?
     private var committingSince: Int64?
-    /// Who waits for a block to be durable.
+    /// Answers that wait for a block to be durable.
     private var answers: [(block: Int, done: () -> Void)] = []
     private var replays: SimulatedReplayClient?
-    /// Whether the power is cut where the program ends in a call.
+    /// Whether the power is cut if the program ends in a call.
     private var cutsPowerAtEnd = false
-    /// How far the samples of each run of a publisher are durable, as the recorder would say.
+    /// The durable progress of each publisher run, as the recorder would report it.
     private(set) var durable: [SessionIdentifier: [StreamName: [String: Int]]] = [:]
-    /// When sessions failed that were not continued since.
+    /// When sessions failed that have not been resumed since.
     private var failed: [String: Int64] = [:]
-    /// For how long sessions were not recorded because they had failed: if the disk refuses to keep that, the recorder continues
-    /// them after a kill, with what publishers still have.
+    /// The times for which failed sessions were not recorded: if the disk refuses to store the failure, the recorder resumes them
+    /// after a kill, with what publishers still have.
     private(set) var failures: [String: [Range<Int64>]] = [:]
 
     init(in data: FilePath, disk: VirtualDisk, of simulation: Simulation) {
@@ -71,20 +71,19 @@ final class SimulatedRecorder: WakingProgram {
 
     var sessions: [Session] { core.sessions.values.sorted { $0.identifier < $1.identifier } }
 
-    /// When it wakes by itself, on the monotonic clock.
+    /// The next scheduled wake-up, on the monotonic clock.
     var wakeTime = Int64.max
 
     private var logDirectory: Directory { WriteAheadLog.directory(in: data, shard: nil) }
 
     func fail(with error: any Error) throws {
-        // A program that ends in a call has no more to say.
+        // An error of a program that ended in a call is irrelevant.
         if disk.hasEnded { return try endInCall(cutsPower: cutsPowerAtEnd) }
         throw error
     }
 
     // MARK: Life
 
-    /// Starts the program, which resumes what was interrupted.
     func start() throws {
         disk.begin()
         life += 1
@@ -98,7 +97,7 @@ final class SimulatedRecorder: WakingProgram {
             let faults = simulation.faults
             return try endInCall(cutsPower: faults.moments && faults.powerCuts && simulation.happens(0.3))
         }
-        // What ends in a recovery is behind it.
+        // The end scheduled for the recovery no longer applies.
         disk.begin()
         isRunning = true
         perform()
@@ -110,7 +109,7 @@ final class SimulatedRecorder: WakingProgram {
         let directories = try SessionDirectory.sessions(in: data).map { try SessionDirectory.open($0, in: data) }
             .filter { !$0.hasChecksums }
         let recovery = try SessionRecovery(of: directories, log: logDirectory, calls: disk.calls)
-        // A log that the disk refused ends before the files.
+        // A log that the disk refused may end before the files.
         if let damage = recovery.damage {
             simulation.note("the write-ahead log is damaged: \(damage)".replacing(data.string + "/", with: ""))
             if simulation.counts.failures == 0 { simulation.violate("\(damage)") }
@@ -141,7 +140,7 @@ final class SimulatedRecorder: WakingProgram {
         core.advance(at: now)
     }
 
-    /// Each file must end where the records end that the recorder knows of: whatever was torn behind them is cut off.
+    /// Each file must end at the end of the records that the recorder knows: torn bytes after them must be gone.
     private func checkLengths(of recovered: RecoveredSession, in directory: SessionDirectory) throws {
         for log in recovered.record.logs {
             guard let known = recovered.logs[log.name]?.file, let name = log.file else { continue }
@@ -154,8 +153,8 @@ final class SimulatedRecorder: WakingProgram {
         }
     }
 
-    /// What was called durable must be there. How far samples came that are left out is in the write-ahead log alone, and unknown
-    /// if the disk refused that.
+    /// What was reported as durable must be there. The progress of samples that are left out is in the write-ahead log alone, and
+    /// unknown if the disk refused that.
     private func checkDurable(_ session: Session) {
         if simulation.counts.failures > 0, session.record.hasLeftOut { return }
         for stream in session.ordered {
@@ -169,7 +168,7 @@ final class SimulatedRecorder: WakingProgram {
         }
     }
 
-    /// Has the program end in one of its next calls.
+    /// Ends the program in one of its next calls.
     func end(after calls: Int, cutsPower: Bool) {
         guard isRunning else { return }
         disk.end(after: calls)
@@ -177,7 +176,7 @@ final class SimulatedRecorder: WakingProgram {
         simulation.note("the recorder is to end after \(calls) calls")
     }
 
-    /// Ends the program, whose last call was made.
+    /// Ends the program after its last call.
     private func endInCall(cutsPower: Bool) throws {
         isRunning = false
         life += 1
@@ -186,13 +185,13 @@ final class SimulatedRecorder: WakingProgram {
         try simulation.recorderEnded(cutsPower: cutsPower)
     }
 
-    /// Ends the program at once. What it was writing is there in part.
+    /// Kills the program. The data being written is there in part.
     func kill(cutsPower: Bool) throws {
         if let appending {
             disk.end(after: simulation.number(0...4))
             try? log?.append(appending)
         }
-        // What was to be written into files may be there, too.
+        // Data that was to be written into files may be there, too.
         if simulation.happens(0.5) {
             disk.end(after: simulation.number(0...6))
             files.writeAll()
@@ -208,8 +207,8 @@ final class SimulatedRecorder: WakingProgram {
 
     /// Begins a session.
     /// - Parameters:
-    ///   - before: nanoseconds of the past that it has.
-    ///   - done: is called when that would survive a power cut.
+    ///   - before: the nanoseconds of the past that the session includes.
+    ///   - done: is called when the session would survive a power cut.
     func begin(
         _ identifier: SessionIdentifier, before: Int64, format: LogFormat, root: JSONRoot,
         from descriptions: [StreamDescription],
@@ -223,7 +222,7 @@ final class SimulatedRecorder: WakingProgram {
                 before: before > 0 ? Double(before) / 1e9 : nil))
         record.logPosition = core.logPosition
         record.isFormatDefault = true
-        // Of every other session, one device in some steps alone.
+        // Every other session records one device only in some steps.
         if simulation.faults.pauses, simulation.counts.sessions % 2 == 0, let device = descriptions.first?.device {
             let starts = simulation.counts.sessions % 4 == 0
             record.choose([
@@ -239,34 +238,34 @@ final class SimulatedRecorder: WakingProgram {
         perform()
     }
 
-    /// Pauses sessions or one of their streams, or resumes them.
-    /// - Parameter done: is called for each when that would survive a power cut.
+    /// Pauses or resumes sessions or one of their streams.
+    /// - Parameter done: is called for each session when the change would survive a power cut.
     func pauseOrResume(_ done: @escaping (SessionRecord) -> Void) throws {
         for session in sessions where session.status == .running {
             let (streams, pauses) = (session.ordered.map(\.name), session.record.pauses)
             let open = pauses.last { $0.to == nil }
-            // All streams, and then each of them; two pauses at once now and then.
+            // First all streams, then each of them; sometimes two pauses at once.
             let index = pauses.count % (streams.count + 1)
             let stream = index == 0 ? nil : streams[index - 1]
             if let open, pauses.count % 3 != 0 {
-                _ = try session.resume(open.stream, at: now.date)
-            } else if !(try session.pause(stream, at: now.date)) {
-                _ = try session.resume(stream, at: now.date)
+                _ = try session.resume(open.stream, at: now)
+            } else if !(try session.pause(stream, at: now)) {
+                _ = try session.resume(stream, at: now)
             }
         }
         answerChanges(done)
     }
 
     func move(to step: String, _ done: @escaping (SessionRecord) -> Void) {
-        for session in sessions where session.status == .running { session.move(to: step, at: now.date) }
+        for session in sessions where session.status == .running { session.move(to: step, at: now) }
         answerChanges(done)
     }
 
-    /// - Parameter age: nanoseconds since it happened.
+    /// - Parameter age: nanoseconds since the annotated event.
     func annotate(_ label: String, age: Int64, _ done: @escaping (SessionRecord) -> Void) throws {
         let from = WallTime(nanosecondsSince1970: now.date.nanosecondsSince1970 - age)
         for session in sessions where session.status == .running {
-            // A session that began later has no such time.
+            // The time may precede a session that began later.
             let from = max(from, session.record.startDate)
             let request = RecordingAnnotate(session: session.identifier.text, label: label, from: from)
             _ = try session.annotate(request, at: now.date)
@@ -283,17 +282,17 @@ final class SimulatedRecorder: WakingProgram {
     }
 
     /// Ends a session.
-    /// - Returns: false if it does not run.
+    /// - Returns: false if it is not running.
     func stop(_ identifier: SessionIdentifier) -> Bool {
         guard isRunning, let status = core.sessions[identifier]?.status else { return false }
-        // Who gets no answer asks again.
+        // A client without an answer repeats its request.
         guard status == .running || simulation.happens(0.2) else { return false }
         core.stop(identifier, at: now)
         perform()
         return true
     }
 
-    // MARK: What arrives
+    // MARK: Arriving messages
 
     func take(_ event: SimulatedPublisher.Event) throws {
         switch event {
@@ -325,7 +324,7 @@ final class SimulatedRecorder: WakingProgram {
         planWake()
     }
 
-    /// What was taken must soon be durable, whatever else the recorder does.
+    /// Checks that accepted samples become durable soon, whatever else the recorder does.
     private func checkAge() {
         guard isRunning, let oldest = committingSince ?? uncommittedSince else { return }
         let age = now.monotonic - oldest
@@ -338,7 +337,7 @@ final class SimulatedRecorder: WakingProgram {
         case .append(let block):
             appending = block
             (committingSince, uncommittedSince) = (uncommittedSince, core.hasUncommitted ? now.monotonic : nil)
-            // What a failed session has goes into its files without the log.
+            // A failed session's data goes into its files without the log.
             let places = core.sessions.filter { $0.value.status < .failed }.mapValues { session in
                 session.streams.mapValues(Self.places)
             }
@@ -346,7 +345,7 @@ final class SimulatedRecorder: WakingProgram {
                 let failure = try attempt { () throws(RecordingError) in try log?.append(block) }
                 appending = nil
                 committingSince = nil
-                // What the disk refused, and what waited behind it, goes into files without the log.
+                // Data that the disk refused, and data that waited for it, goes into files without the log.
                 if failure == nil { durable.merge(places) { $1 } } else { uncommittedSince = nil }
                 core.appended(failure, at: now)
             }
@@ -425,7 +424,7 @@ final class SimulatedRecorder: WakingProgram {
         }
     }
 
-    /// How far each run has come in the log, with what is given up of it.
+    /// The progress of each run in the log, including samples given up.
     private static func places(of stream: StreamRecording) -> [String: Int] {
         let epochs = stream.log.epochs
         var places = [epochs[stream.log.epoch].name: stream.log.next]
@@ -438,19 +437,19 @@ final class SimulatedRecorder: WakingProgram {
     /// Most writes only reach the system's memory, which takes less time than a commit.
     private var writeTime: ClosedRange<Int64> { simulation.happens(0.98) ? 0...2_000_000 : 0...100_000_000 }
 
-    /// Does something after what came before it in the same lane.
+    /// Schedules an effect after the earlier ones of its lane.
     private func order(in name: String, _ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
         lanes?.add(to: name, delay, body)
     }
 
-    /// - Returns: why it failed. A program that ends in it throws.
+    /// - Returns: the error, if any. Throws it if the program ended in the call.
     private func attempt(_ body: () throws(RecordingError) -> Void) throws -> RecordingError? {
         let failure = RecordingError.thrown(by: body)
         if let failure, disk.hasEnded { throw failure }
         return failure
     }
 
-    /// Asks log-manager how logs are to be written.
+    /// Requests the configurations of logs from log-manager.
     private func configure() {
         later(1_000_000...30_000_000) { [self] in
             let names = core.unknownLogs(at: now)
@@ -462,10 +461,10 @@ final class SimulatedRecorder: WakingProgram {
         }
     }
 
-    /// Is called after what is done seldom: the program may end right behind it.
+    /// Call this after rare actions: the program may end right after it.
     private func passMoment() {
         guard simulation.isMoment() else { return }
-        // At once, before the disk has what was begun, or when it has that.
+        // Either at once, before the disk has the data, or later.
         let delay: ClosedRange<Int64> = simulation.happens(0.5) ? 0...20_000_000 : 0...600_000_000
         later(simulation.happens(0.3) ? 0...0 : delay) { [self] in
             try simulation.killRecorder(cutsPower: simulation.faults.powerCuts && simulation.happens(0.5))
@@ -499,12 +498,12 @@ final class SimulatedRecorder: WakingProgram {
     // MARK: Files
 
     private func wrote(_ outcome: SessionFiles.Outcome) throws {
-        // A program that ends in a call has no more to say.
+        // An error of a program that ended in a call is irrelevant.
         if disk.hasEnded, let failure = outcome.failures.values.first { throw failure }
         core.wrote(outcome, at: now)
     }
 
-    /// Begins to sync a session's files, and ends that later, unless the end of a file comes first.
+    /// Begins to sync a session's files, and completes that later, unless the end of a file comes first.
     private func sync(_ session: SessionIdentifier) {
         let sync = files.beginSync(of: session) { files in
             files.map { file in { RecordingError.thrown { () throws(RecordingError) in try file.sync() } } }

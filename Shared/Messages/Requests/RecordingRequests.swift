@@ -1,60 +1,60 @@
 /// Starts a recording: `recording.start`.
 public struct RecordingStart: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.start"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// A second one is refused.
+    /// A repeated request is refused.
     public static let isRepeatable = false
 
-    /// The session's name; one is made if it is not given.
+    /// The session's name; if omitted, the recorder generates one.
     public var session: String?
     /// The first part of the step path: what the person does.
     public var task: String?
     /// The step that the session begins with.
     public var step: String?
-    /// Streams by full name (`phone/accelerometer`), all of a device (`left-wrist/`), or all that there are (`*`).
-    /// Each in all steps, or in some.
+    /// Streams by full name (`phone/accelerometer`), all streams of a device (`left-wrist/`), or all streams (`*`), in all
+    /// steps or in some.
     public var streams: [StreamChoice]
     /// `json` (default), `csv` or `tsv`.
     public var format: String?
     /// `array` (default) or `dictionary`; for `json` only.
     public var root: String?
-    /// A log file is finished and the next one begun at this many bytes.
+    /// The size in bytes at which a stream file is finished and the next one begins.
     public var maximumFileSize: Int?
-    /// A log file is finished and the next one begun after this many seconds.
+    /// The age in seconds at which a stream file is finished and the next one begins.
     public var maximumFileAge: Double?
     /// The session stops by itself after this many seconds.
     public var duration: Double?
-    /// In place of `duration`: the session stops by itself at this moment of the recorder's clock; at once, if it has passed.
+    /// Instead of `duration`: the session stops by itself at this time of the recorder's clock, at once if it has passed.
     public var until: WallTime?
-    /// How many seconds it waits for results then, until `recording.stop` ends it; 0 by default.
+    /// How many seconds the session then waits for results, until `recording.stop` ends it; 0 by default.
     public var resultsWithin: Double?
-    /// What else belongs to the session, such as `schedule`: an object that is kept as it is, and stands in its status, its
-    /// archive's manifest and `taskResult.json`.
+    /// Further keys of the session, such as `schedule`: an object that is kept unchanged, and copied to the session's status,
+    /// its archive's manifest and `taskResult.json`.
     public var keys: JSONValue?
-    /// The session begins so many seconds ago, with what publishers still have of that time; 0 by default. What they do not have
-    /// any more is a gap.
+    /// The session begins this many seconds ago, with the samples that publishers still retain; 0 by default. Samples that are
+    /// no longer retained are a gap.
     public var before: Double?
-    /// In place of `before`: the session begins at this moment of the recorder's clock, up to 2,678,400 seconds (31 days) ago. One
-    /// that has not come yet is now.
+    /// Instead of `before`: the session begins at this time of the recorder's clock, at most 2,678,400 seconds (31 days) ago. A
+    /// time in the future counts as now.
     public var from: WallTime?
-    /// Steps and pauses of a session that another recorder began, in the order of their time, with `from`. See `RecordingPlan`.
+    /// Steps and pauses of a session that another recorder began, ordered by time, together with `from`. See `RecordingPlan`.
     public var changes: [SessionChange]?
-    /// Stream files that were finished more than so many seconds ago are removed while the session runs, unless `recording.keep`
-    /// saves them; without it, none is.
+    /// Stream files that were finished more than this many seconds ago are removed while the session runs, unless
+    /// `recording.keep` protects them; if omitted, none is removed.
     public var keep: Double?
 
-    /// What is recorded from now on.
+    /// The started session.
     public struct Reply: Codable, Hashable, Sendable {
         /// The session's name.
         public var session: String
         /// The session's status.
         public var status: String
-        /// The logs open so far; a stream that appears later gets its own then.
+        /// The logs opened so far; a stream that appears later gets its log then.
         public var logs: [LogSummary]
 
-        /// A started session.
+        /// Creates the reply.
         public init(session: String, status: String, logs: [LogSummary]) {
             self.session = session
             self.status = status
@@ -62,7 +62,7 @@ public struct RecordingStart: Request, Hashable {
         }
     }
 
-    /// Asks for a recording of streams in all steps.
+    /// Creates a request for all steps.
     public init(
         session: String? = nil, task: String? = nil, step: String? = nil, streams: [String], format: String? = nil,
         root: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil,
@@ -92,9 +92,9 @@ public struct RecordingStart: Request, Hashable {
 public struct LogSummary: Codable, Hashable, Sendable {
     /// The log's name.
     public var name: String
-    /// Its file, under the session's directory.
+    /// Its current file, relative to the session's directory.
     public var file: String
-    /// The stream in it.
+    /// The log's stream.
     public var stream: StreamName
     /// Samples written.
     public var samples: Int
@@ -102,12 +102,12 @@ public struct LogSummary: Codable, Hashable, Sendable {
     public var bytes: Int
     /// Runs of samples that were lost.
     public var gaps: Int
-    /// Samples that were lost in a first delivery and got back.
+    /// Samples lost in the first delivery and recovered by replay.
     public var recovered: Int
-    /// Whether samples are left out at present, by a pause or because of the step; absent if not.
+    /// Whether samples are left out at present, because of a pause or the step; absent if not.
     public var paused: Bool?
 
-    /// A log's state.
+    /// Creates a summary.
     public init(
         name: String, file: String, stream: StreamName, samples: Int, bytes: Int, gaps: Int, recovered: Int,
         paused: Bool? = nil
@@ -123,7 +123,7 @@ public struct LogSummary: Codable, Hashable, Sendable {
     }
 }
 
-/// A recording that continues: what `moveTo`, `pause`, `resume`, `cancel` and `status` answer.
+/// The state of a recording: the reply to `moveTo`, `pause`, `resume`, `cancel` and `status`.
 public struct RecordingState: Codable, Hashable, Sendable {
     /// The session's name.
     public var session: String
@@ -133,51 +133,51 @@ public struct RecordingState: Codable, Hashable, Sendable {
     public var step: String
     /// Whether samples of all streams are left out at present.
     public var paused: Bool
-    /// The streams that are paused by themselves; absent if there are none.
+    /// The streams that are paused individually; absent if there are none.
     public var pausedStreams: [StreamName]?
-    /// The logs.
+    /// The session's logs.
     public var logs: [LogSummary]
-    /// What failed so far, sensors included; absent if nothing did.
+    /// All failures so far, including sensors'; absent if there are none.
     public var failures: [String]?
-    /// The last of them.
+    /// The last of `failures`.
     public var lastFailure: String?
-    /// The first part of the step path: what the person does; absent if it has no name.
+    /// The first part of the step path: what the person does; absent if the task has no name.
     public var task: String?
     /// The step path without the task; absent outside steps.
     public var currentStep: String?
-    /// When it started.
+    /// When the session started.
     public var startDate: WallTime?
-    /// When it ended; absent while it runs.
+    /// When the session ended; absent while it runs.
     public var endDate: WallTime?
-    /// What was asked for.
+    /// The parameters of `recording.start`.
     public var configuration: Configuration?
-    /// What else belongs to it, as `recording.start` had it.
+    /// The session's further keys, as `recording.start` received them.
     public var keys: JSONValue?
 
-    /// What was asked for with `recording.start`.
+    /// The parameters of `recording.start`.
     public struct Configuration: Codable, Hashable, Sendable {
-        /// The streams.
+        /// The names or patterns of streams.
         public var streams: [String]
         /// `json`, `csv` or `tsv`.
         public var format: String
-        /// `array` or `dictionary`, for `json`.
+        /// `array` or `dictionary`; for `json` only.
         public var root: String?
-        /// Bytes after which a new file begins.
+        /// The size in bytes at which a new file begins.
         public var maximumFileSize: Int?
-        /// Seconds after which a new file begins.
+        /// The age in seconds at which a new file begins.
         public var maximumFileAge: Double?
-        /// Seconds after which it stops by itself.
+        /// Seconds after which the session stops by itself.
         public var duration: Double?
-        /// The part of the devices that its recorder takes, as `2/3`.
+        /// The share of the devices that the recorder takes, as `2/3`.
         public var shard: String?
-        /// Seconds for which it began before it was asked for.
+        /// Seconds before the request at which the session began.
         public var before: Double?
-        /// Seconds after which finished files are removed that nobody keeps.
+        /// Seconds after which finished files are removed, unless they are protected.
         public var keep: Double?
-        /// The streams that are recorded in some steps alone; absent if there are none.
+        /// The streams that are recorded only in some steps; absent if there are none.
         public var choices: [StreamChoice]?
 
-        /// A configuration.
+        /// Creates a configuration.
         public init(
             streams: [String], format: String, root: String? = nil, maximumFileSize: Int? = nil,
             maximumFileAge: Double? = nil, duration: Double? = nil, shard: String? = nil, before: Double? = nil,
@@ -196,7 +196,7 @@ public struct RecordingState: Codable, Hashable, Sendable {
         }
     }
 
-    /// A session's state.
+    /// Creates a session's state.
     public init(
         session: String, status: String, step: String, paused: Bool, logs: [LogSummary], failures: [String]? = nil
     ) {
@@ -210,33 +210,33 @@ public struct RecordingState: Codable, Hashable, Sendable {
     }
 }
 
-/// A recording that is over: what `stop` and `result` answer.
+/// The result of a recording: the reply to `stop` and `result`.
 public struct RecordingResult: Codable, Hashable, Sendable {
     /// The session's name.
     public var session: String
     /// The session's status.
     public var status: String
-    /// How it went.
+    /// The session's report.
     public var report: SessionReport
     /// The session's directory, on the recorder's machine.
     public var directory: String
     /// The logs with their finished files.
     public var logs: [Log]
-    /// What `taskResult.json` of an archive of the session says: answers, steps, files. Only if it was asked for.
+    /// The contents of `taskResult.json` in an archive of the session: answers, steps, files. Only if requested with `encoded`.
     public var taskResult: JSONValue?
 
     /// A log that is complete.
     public struct Log: Codable, Hashable, Sendable {
         /// The log's name.
         public var name: String
-        /// Its files, in order, under the session's directory.
+        /// The log's files, in order, relative to the session's directory.
         public var files: [String]
         /// Samples written.
         public var samples: Int
         /// Runs of samples that were lost.
         public var gaps: Int
 
-        /// A complete log.
+        /// Creates a complete log.
         public init(name: String, files: [String], samples: Int, gaps: Int) {
             self.name = name
             self.files = files
@@ -245,7 +245,7 @@ public struct RecordingResult: Codable, Hashable, Sendable {
         }
     }
 
-    /// A session's result.
+    /// Creates a session's result.
     public init(session: String, status: String, report: SessionReport, directory: String, logs: [Log]) {
         self.session = session
         self.status = status
@@ -255,80 +255,80 @@ public struct RecordingResult: Codable, Hashable, Sendable {
     }
 }
 
-/// Goes on to another step: `recording.moveTo`. Every log gets a marker.
+/// Moves a recording to another step: `recording.moveTo`. Every log gets a marker.
 public struct RecordingMoveTo: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = RecordingState
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.moveTo"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// A second one would leave a second marker.
+    /// A repeated request would add a second marker.
     public static let isRepeatable = false
 
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// The step; none for the task as a whole.
+    /// The step; nil for the task as a whole.
     public var step: String?
 
-    /// Asks for another step.
+    /// Creates the request.
     public init(session: String, step: String?) {
         self.session = session
         self.step = step
     }
 }
 
-/// Has a recording that stops by itself last longer: `recording.extend`. It never stops earlier than before, so a second one
-/// changes nothing. One that does not stop by itself stays so.
+/// Postpones the automatic end of a recording: `recording.extend`. The recording never ends earlier than before, so a repeated
+/// request changes nothing. A recording without an automatic end stays so.
 public struct RecordingExtend: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = RecordingState
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.extend"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
 
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// When it stops by itself, on the recorder's clock.
+    /// When the recording stops by itself, on the recorder's clock.
     public var until: WallTime
 
-    /// Asks for more time.
+    /// Creates the request.
     public init(session: String, until: WallTime) {
         self.session = session
         self.until = until
     }
 }
 
-/// Saves a time of a recording that has a ring of files from removal: `recording.keep`. When it is answered, files with samples
-/// of that time stay, also those that are finished later.
+/// Protects a span of a recording with a ring of files from removal: `recording.keep`. After the reply, files with samples of
+/// that span are kept, including files that are finished later.
 public struct RecordingKeep: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.keep"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
 
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// When the time begins, on the recorder's clock; the session's start if it is not given.
+    /// The start of the span, on the recorder's clock; the session's start if omitted.
     public var from: WallTime?
-    /// When it ends; now if it is not given.
+    /// The end of the span; now if omitted.
     public var to: WallTime?
 
-    /// What is kept.
+    /// The protected span.
     public struct Reply: Codable, Hashable, Sendable {
         /// The session's name.
         public var session: String
-        /// When the time begins that is kept, together with what was kept before and touches it.
+        /// The start of the protected span, which includes earlier protected spans that touch it.
         public var from: WallTime
-        /// When it ends.
+        /// Its end.
         public var to: WallTime
-        /// The finished files with samples of that time, by their paths under the data directory.
+        /// The paths of the finished files with samples of that span, under the data directory.
         public var files: [String]
-        /// Those that were removed before; absent if none was.
+        /// The paths of such files that were already removed; absent if none was.
         public var removed: [String]?
 
-        /// What is kept.
+        /// Creates the reply.
         public init(session: String, from: WallTime, to: WallTime, files: [String], removed: [String]? = nil) {
             self.session = session
             self.from = from
@@ -338,7 +338,7 @@ public struct RecordingKeep: Request, Hashable {
         }
     }
 
-    /// Asks to keep a time.
+    /// Creates the request.
     public init(session: String, from: WallTime? = nil, to: WallTime? = nil) {
         self.session = session
         self.from = from
@@ -348,110 +348,110 @@ public struct RecordingKeep: Request, Hashable {
 
 /// Leaves out samples taken from now on, of all streams or of one: `recording.pause`.
 public struct RecordingPause: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = RecordingState
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.pause"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// The only stream that is paused; none for all.
+    /// The only stream to pause; nil for all.
     public var stream: StreamName?
 
-    /// Asks for a pause.
+    /// Creates the request.
     public init(session: String, stream: StreamName? = nil) {
         self.session = session
         self.stream = stream
     }
 }
 
-/// Writes samples taken from now on again: `recording.resume`. A stream that was paused by itself is resumed by its name.
+/// Writes samples taken from now on again: `recording.resume`. A stream that was paused individually is resumed by its name.
 public struct RecordingResume: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = RecordingState
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.resume"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// The stream that is resumed; none for a pause of all.
+    /// The stream to resume; nil to end the pause of all streams.
     public var stream: StreamName?
 
-    /// Asks to continue.
+    /// Creates the request.
     public init(session: String, stream: StreamName? = nil) {
         self.session = session
         self.stream = stream
     }
 }
 
-/// Ends a recording whose result nobody wants: `recording.cancel`. Its files stay, complete and valid.
+/// Ends a recording whose result is not needed: `recording.cancel`. Its files stay, complete and valid.
 public struct RecordingCancel: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = RecordingState
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.cancel"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// A second one is refused.
+    /// A repeated request is refused.
     public static let isRepeatable = false
-    /// The session.
+    /// The session's name.
     public var session: String
 
-    /// Asks for the end.
+    /// Creates the request.
     public init(session: String) { self.session = session }
 }
 
-/// Asks how a recording goes: `recording.status`.
+/// Asks for the state of a recording: `recording.status`.
 public struct RecordingStatus: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = RecordingState
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.status"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
-    /// The session.
+    /// The session's name.
     public var session: String
 
-    /// Asks.
+    /// Creates the request.
     public init(session: String) { self.session = session }
 }
 
-/// Ends a recording: `recording.stop`. Every sample taken before this was asked is in the logs when it is answered.
+/// Ends a recording: `recording.stop`. When the recorder replies, every sample taken before the request is in the stream files.
 public struct RecordingStop: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = RecordingResult
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.stop"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// What was answered in it, to be archived with it: see `TaskResults`. Kept as it is.
+    /// The person's answers in the session, to be archived with it: see `TaskResults`. Kept unchanged.
     public var results: JSONValue?
 
-    /// Asks for the end.
+    /// Creates the request.
     public init(session: String, results: JSONValue? = nil) {
         self.session = session
         self.results = results
     }
 }
 
-/// Asks how a recording went that is over: `recording.result`.
+/// Asks for the result of a recording that is over: `recording.result`.
 public struct RecordingResultRequest: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = RecordingResult
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.result"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// Whether to answer the encoded result too: `taskResult`.
+    /// Whether the reply includes the encoded result, `taskResult`.
     public var encoded: Bool?
 
-    /// Asks.
+    /// Creates the request.
     public init(session: String, encoded: Bool? = nil) {
         self.session = session
         self.encoded = encoded
@@ -460,27 +460,27 @@ public struct RecordingResultRequest: Request, Hashable {
 
 /// Asks for the recordings on disk: `recording.list`.
 public struct RecordingList: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.list"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .listen }
 
-    /// The most entries in a page.
+    /// The maximum number of entries in a page.
     public static let maximumLimit = 1_000
 
-    /// The session after which a page begins: the last one of the page before.
+    /// The session after which the page begins: the last one of the previous page.
     public var after: String?
-    /// How many entries a page has at most; without it there is one page with all.
+    /// The maximum number of entries in the page; if omitted, there is one page with all.
     public var limit: Int?
 
     /// The recordings, oldest first.
     public struct Reply: Codable, Hashable, Sendable {
         /// One entry per session.
         public var recordings: [Entry]
-        /// Whether there are more after them; absent if not.
+        /// Whether more recordings follow; absent if not.
         public var more: Bool?
 
-        /// The recordings.
+        /// Creates the reply.
         public init(recordings: [Entry], more: Bool? = nil) {
             self.recordings = recordings
             self.more = more
@@ -495,53 +495,58 @@ public struct RecordingList: Request, Hashable {
         public var status: String
         /// When it started.
         public var startDate: WallTime
-        /// When it ended, if it has.
+        /// When it ended; absent while it runs.
         public var endDate: WallTime?
+        /// `true` if it was interrupted and this recorder could not continue it: its status is that before the interruption.
+        public var isInterrupted: Bool?
 
-        /// A recording.
-        public init(session: String, status: String, startDate: WallTime, endDate: WallTime? = nil) {
+        /// Creates an entry.
+        public init(
+            session: String, status: String, startDate: WallTime, endDate: WallTime? = nil, isInterrupted: Bool? = nil
+        ) {
             self.session = session
             self.status = status
             self.startDate = startDate
             self.endDate = endDate
+            self.isInterrupted = isInterrupted
         }
     }
 
-    /// Asks for all, or for a page.
+    /// Creates the request.
     public init(after: String? = nil, limit: Int? = nil) {
         self.after = after
         self.limit = limit
     }
 }
 
-/// Removes a recording from this machine: `recording.discard`. Its directory, the write-ahead log's samples of it, and in the
-/// other programs its archives, catalog entries and steps.
+/// Removes a recording from this machine: `recording.discard`. The recorder removes its directory and its samples in the
+/// write-ahead log; the other programs remove its archives, catalog entries and steps.
 public struct RecordingDiscard: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.discard"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .delete }
 
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// Whether it is discarded even if it still runs, or if no receipt confirms its upload.
+    /// Whether to discard the session even if it is still running, or if no receipt confirms its upload.
     public var force: Bool?
 
-    /// What became of the session.
+    /// The discarded session.
     public struct Reply: Codable, Hashable, Sendable {
         /// The session's name.
         public var session: String
         /// When it was discarded.
         public var date: WallTime
-        /// When its upload was confirmed; absent if it was not.
+        /// When the session's upload was confirmed; absent if it was not.
         public var uploaded: WallTime?
-        /// Whether nothing of it is left in the recorder's part of the data directory. If not, its files are gone, and its
-        /// samples leave the write-ahead log once the sessions that need the log are stored.
+        /// Whether nothing is left in the recorder's part of the data directory. If false, the session's files are gone, and
+        /// its samples leave the write-ahead log once the sessions that need the log are stored.
         public var isComplete: Bool
-        /// What other programs remove, at once or when they start.
+        /// What other programs remove, at once or at their next start.
         public var others: [Part]
 
-        /// What became of a session.
+        /// Creates the reply.
         public init(
             session: String, date: WallTime, uploaded: WallTime? = nil, isComplete: Bool, others: [Part] = Part.all
         ) {
@@ -553,20 +558,20 @@ public struct RecordingDiscard: Request, Hashable {
         }
     }
 
-    /// What a program removes of a discarded session.
+    /// The part of a discarded session that one program removes.
     public struct Part: Codable, Hashable, Sendable {
         /// The program's name.
         public var program: String
-        /// What it removes, for people.
+        /// The removed data, for people.
         public var removes: String
 
-        /// A program's part.
+        /// Creates a program's part.
         public init(program: String, removes: String) {
             self.program = program
             self.removes = removes
         }
 
-        /// What each program removes.
+        /// The part of each program.
         public static let all = [
             Part(program: "archiver", removes: "its archives, their record and receipt in archives/"),
             Part(program: "log-manager", removes: "its entries in catalog/"),
@@ -574,62 +579,62 @@ public struct RecordingDiscard: Request, Hashable {
         ]
     }
 
-    /// Asks for a session to be removed.
+    /// Creates the request.
     public init(session: String, force: Bool? = nil) {
         self.session = session
         self.force = force
     }
 }
 
-/// Keeps what was answered in a recording, in place of what was given before: `recording.setResults`. Any number of times until
-/// the recording ends.
+/// Stores a person's answers in a recording, replacing earlier ones: `recording.setResults`. Can be repeated until the
+/// recording ends.
 public struct RecordingSetResults: Request, Hashable {
-    /// What the method answers.
+    /// The type of the reply.
     public typealias Reply = RecordingState
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.setResults"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// What was answered in it; see `TaskResults`. Kept as it is.
+    /// The person's answers in the session; see `TaskResults`. Kept unchanged.
     public var results: JSONValue
 
-    /// Asks for results to be kept.
+    /// Creates the request.
     public init(session: String, results: JSONValue) {
         self.session = session
         self.results = results
     }
 }
 
-/// Adds a file to a recording, or a piece of one: `recording.addFile`. The bytes are the request's second frame. The file is in
-/// the session's directory, and in its archive, once the last piece is there.
+/// Adds a file, or a piece of one, to a recording: `recording.addFile`. The bytes are the request's second frame. The file
+/// appears in the session's directory, and in its archive, once the last piece has arrived.
 public struct RecordingAddFile: Request, Hashable {
-    /// The method's name on the wire.
+    /// The name on the wire.
     public static let method = "recording.addFile"
-    /// Who may ask.
+    /// The required role.
     public var neededRole: Role { .command }
-    /// The session.
+    /// The session's name.
     public var session: String
-    /// The file's name, such as `photo.jpg`. A file of that name is replaced.
+    /// The file's name, such as `photo.jpg`. An existing file of that name is replaced.
     public var name: String
-    /// Where the bytes belong: how many were sent before; 0 by default.
+    /// The offset of the bytes in the file: the number of bytes sent before; 0 by default.
     public var offset: Int?
     /// Whether more pieces follow.
     public var more: Bool?
 
-    /// What is there.
+    /// The stored file or piece.
     public struct Reply: Codable, Hashable, Sendable {
         /// The session's name.
         public var session: String
         /// The file's name.
         public var name: String
-        /// How many bytes it has so far.
+        /// The number of bytes stored so far.
         public var bytes: Int
-        /// The hash of the whole file, in lower-case hexadecimal digits; absent if more pieces follow.
+        /// SHA-256 of the whole file, in lower-case hexadecimal; absent if more pieces follow.
         public var sha256: String?
 
-        /// What is there of a file.
+        /// Creates the reply.
         public init(session: String, name: String, bytes: Int, sha256: String? = nil) {
             self.session = session
             self.name = name
@@ -638,7 +643,7 @@ public struct RecordingAddFile: Request, Hashable {
         }
     }
 
-    /// Asks for a file to be added.
+    /// Creates the request.
     public init(session: String, name: String, offset: Int? = nil, more: Bool? = nil) {
         self.session = session
         self.name = name

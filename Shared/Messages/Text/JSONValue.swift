@@ -1,4 +1,4 @@
-/// Any JSON value, kept as it is for somebody else: a receiver's receipt.
+/// Any JSON value, kept unchanged for another program, such as a receiver's receipt.
 public enum JSONValue: Codable, Hashable, Sendable {
     case null
     case boolean(Bool)
@@ -17,7 +17,8 @@ public enum JSONValue: Codable, Hashable, Sendable {
             self = .boolean(value)
         } else if let value = try? container.decode(Int.self) {
             self = .integer(value)
-        } else if let value = try? container.decode(Double.self) {
+        } else if let value = try? container.decode(Double.self), value.isFinite {
+            // Decoders of messages take the text "NaN" for a number.
             self = .number(value)
         } else if let value = try? container.decode(String.self) {
             self = .string(value)
@@ -28,7 +29,7 @@ public enum JSONValue: Codable, Hashable, Sendable {
         }
     }
 
-    /// Encodes the value as it is.
+    /// Encodes the value unchanged.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

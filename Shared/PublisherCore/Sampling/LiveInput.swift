@@ -2,18 +2,17 @@ package import Messages
 package import SampleSources
 import TextInput
 
-/// The samples that a program writes to our standard input, or a device to a serial port, line by line: bytes in, batches out.
+/// The samples that a program writes to standard input, or a device to a serial port, line by line: bytes in, batches out.
 ///
-/// What the fields are is known from the first good line on. A line that can't be read is counted and left out; after
-/// `tolerance` of them in a row the stream has failed, until a good line comes. A class, because whoever reads the bytes and
-/// whoever publishes the stream mean the same one.
+/// The fields are known from the first readable line on. An unreadable line is counted and left out. After `tolerance` of them in
+/// a row the stream has failed, until a readable line comes. A class, because the reader and the publisher share it.
 package final class LiveInput: Sampler {
-    /// Where the lines come from.
+    /// The input of the lines.
     package enum Origin: Hashable, Sendable {
         case standardInput
         case serial(path: String)
 
-        /// For people.
+        /// The name in error messages.
         var name: String {
             switch self {
             case .standardInput: "standard input"
@@ -22,7 +21,7 @@ package final class LiveInput: Sampler {
         }
     }
 
-    /// How many lines in a row may be unreadable: a sensor's program that prints a warning has not failed.
+    /// How many consecutive lines may be unreadable: a program that prints a warning has not failed.
     package static let tolerance = 10
 
     package let unit: String?
@@ -30,9 +29,9 @@ package final class LiveInput: Sampler {
     package private(set) var fields: [String] = []
     package private(set) var types: [FieldType]?
     package private(set) var failure: PublisherError?
-    /// The number of lines that could not be read.
+    /// The number of unreadable lines.
     package private(set) var malformedLines = 0
-    /// The last line that could not be read, by its number, and why.
+    /// The error of the last unreadable line, with its number.
     package private(set) var lastProblem: PublisherError?
 
     private let format: LineParser.Format
@@ -44,12 +43,15 @@ package final class LiveInput: Sampler {
     private var sampler: LiveSampler
     private var row: [Double] = []
     private var isOver = false
-    /// Whether the port is away, or nothing came since it is back.
+    /// Whether the port is disconnected, or has sent nothing since it was reconnected.
     private var isInterrupted = false
-    /// Whether the next line may be the rest of one, which would still look like a sample.
+    /// Whether the next line may be the rest of a cut one, which would still look like a sample.
     private var mayBeCut = false
     private var firstArrival: Int64?
     private var samplesTaken = 0
+    /// The rate that was measured before the last stop.
+    private var formerRate: Double?
+    private var started: Int64 = 0
     private var malformedInARow = 0
 
     /// - Throws: `invalidParameter` for an impossible batch.
@@ -67,7 +69,7 @@ package final class LiveInput: Sampler {
         sampler = try LiveSampler(batch: batch)
     }
 
-    /// What it is, and what of it is not published.
+    /// The input and its format, and the columns that are not published.
     package var description: String {
         let leftOut = types == nil ? [] : parser.leftOut
         let source = origin == .standardInput ? "stdin" : "serial"
@@ -78,9 +80,9 @@ package final class LiveInput: Sampler {
     package var nextDeadline: Int64? { sampler.nextDeadline }
     package var truth: SignalTruth? { nil }
 
-    /// Begins to take samples; those that came before are left out.
+    /// Begins to take samples; earlier ones are left out.
     ///
-    /// - Throws: `alreadyRunning`, and `finished` after the end of the input.
+    /// - Throws: `alreadyRunning`; `finished` after the end of the input.
     package func start(at now: Int64) throws(PublisherError) {
         if isOver {
             throw PublisherError(.finished, "standard input has ended: restart the program with a new one")
@@ -88,17 +90,19 @@ package final class LiveInput: Sampler {
         try sampler.start()
         failure = nil
         malformedInARow = 0
+        started = now
+        (firstArrival, samplesTaken) = (nil, 0)
     }
 
     package func lastSample(at now: Int64) -> Int64? { sampler.lastArrival }
 
-    /// Takes bytes, and gives the batches that they complete.
+    /// Takes bytes and returns the batches that they complete.
     package func take(_ chunk: Span<UInt8>, at now: Int64) -> [RowBatch] {
         lines.append(chunk)
         return takeLines(at: now)
     }
 
-    /// Says that nothing more comes, and gives what is left.
+    /// Ends the input and returns the remaining samples.
     package func end(at now: Int64) -> [RowBatch] {
         isOver = true
         lines.finish()
@@ -106,7 +110,7 @@ package final class LiveInput: Sampler {
         return batches + [sampler.end(at: now)].compactMap(\.self)
     }
 
-    /// Says that nothing more can be read, and gives what is left. A stream that was not running has lost nothing.
+    /// Ends the input after a read error and returns the remaining samples. A stream that was not running has not failed.
     package func fail(_ error: PublisherError, at now: Int64) -> [RowBatch] {
         let wasRunning = state == .running
         let batches = end(at: now)
@@ -114,17 +118,17 @@ package final class LiveInput: Sampler {
         return batches
     }
 
-    /// Says that the port is away, and gives what is left. It may come back.
+    /// Notes that the port is disconnected, and returns the waiting samples. It may be reconnected.
     package func interrupt(_ error: PublisherError, at now: Int64) -> [RowBatch] {
         isInterrupted = true
-        // The line under way will not end.
+        // The rest of the present line will not come.
         lines = LineSplitter()
         if state == .running { failure = error }
         return [sampler.flush(at: now)].compactMap(\.self)
     }
 
-    /// Says that something comes from a port that was away.
-    /// - Returns: about how many samples were lost meanwhile, by the rate so far; nil if it was not away.
+    /// Notes that bytes arrive from a port that was disconnected.
+    /// - Returns: the estimated number of samples lost meanwhile, by the rate so far; nil if none can be missing.
     package func resume(at now: Int64) -> Int? {
         guard isInterrupted else { return nil }
         isInterrupted = false
@@ -132,16 +136,20 @@ package final class LiveInput: Sampler {
         guard state == .running else { return nil }
         recover()
         guard let last = sampler.lastArrival else { return nil }
-        var measured: Double?
-        if let firstArrival, last > firstArrival {
-            measured = Double(samplesTaken - 1) / Nanoseconds.seconds(last - firstArrival)
-        }
-        let lost = EstimatedLoss.samples(in: (rate ?? measured ?? 0) * Nanoseconds.seconds(now - last))
+        // Samples of a time in which the stream was stopped are not lost.
+        let missed = Nanoseconds.seconds(now - max(last, started))
+        let lost = EstimatedLoss.samples(in: (rate ?? measuredRate ?? formerRate ?? 0) * missed)
         sampler.resume(without: lost)
         return lost
     }
 
-    /// Notes that this machine slept, for so many nanoseconds: the clock of what measures may not have.
+    /// Samples a second since the last start.
+    private var measuredRate: Double? {
+        guard let firstArrival, let last = sampler.lastArrival, last > firstArrival else { return nil }
+        return Double(samplesTaken - 1) / Nanoseconds.seconds(last - firstArrival)
+    }
+
+    /// Notes that this machine slept for `slept` nanoseconds: the device's clock may have continued.
     package func noteSleep(_ slept: Int64) { sampler.noteSleep(slept) }
 
     package func advance(to now: Int64) -> RowBatch? {
@@ -154,6 +162,7 @@ package final class LiveInput: Sampler {
 
     package func stop(at now: Int64) -> RowBatch? {
         if state == .running { failure = nil }
+        formerRate = measuredRate ?? formerRate
         return sampler.stop(at: now)
     }
 
@@ -195,7 +204,7 @@ package final class LiveInput: Sampler {
                 guard malformedInARow >= Self.tolerance, state == .running else { continue }
                 if let waiting = sampler.flush(at: now) { batches.append(waiting) }
                 failure = PublisherError(
-                    .invalidInput, "\(malformedInARow) lines in a row could not be read, lately \(problem)")
+                    .invalidInput, "\(malformedInARow) lines in a row could not be read, most recently \(problem)")
             }
         }
     }
@@ -207,7 +216,7 @@ package final class LiveInput: Sampler {
 
     private func settleFields() throws(PublisherError) {
         types = parser.types.map { [.number] + $0 }
-        // Records have the shape already.
+        // Records have the right shape already.
         if isMotion, types == nil { layout = try DeviceMotionLayout(fields: parser.fields) }
         fields = [FieldOrder.reserved] + (layout?.fields ?? parser.fields)
     }

@@ -7,20 +7,20 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// Takes datagrams, and reads them on a thread of its own, so that no sample of another stream is late.
+/// Receives and parses datagrams on a thread of its own, so that no other stream's samples are delayed.
 actor DatagramReceiver {
-    /// Datagrams that are taken in one turn.
+    /// The most datagrams received in one turn.
     private static let turn = 64
 
     private let socket: DatagramSocket
     private let thread: SocketThread
-    /// What is printed at the start.
+    /// The text printed at the start.
     nonisolated let greeting: String
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// Opens the socket; nil without `udp`.
-    /// - Throws: `ServiceError` if the address is in use or is not of this machine.
+    /// - Throws: `ServiceError` if the address is in use or is not one of this machine.
     init?(_ settings: PublisherSettings) throws {
         guard let address = settings.udp else { return nil }
         do throws(Errno) {
@@ -28,14 +28,14 @@ actor DatagramReceiver {
         } catch {
             throw ServiceError(
                 error == .addressNotAvailable || error == .invalidArgument ? .badConfiguration : .inputOutput,
-                "datagrams can't be taken at \(address): \(error); give --udp another port or host")
+                "datagrams can't be received at \(address): \(error); choose another port or host with --udp")
         }
         thread = try SocketThread(name: "datagrams")
         greeting =
             "sensor-publisher: datagrams are taken at \(address.place(port: socket.port, forAll: ThisMachine.address))\n"
     }
 
-    /// Takes datagrams until the task is cancelled.
+    /// Receives datagrams until the task is cancelled.
     func run(_ engine: SamplingEngine) async throws {
         while true {
             _ = try await thread.readable(descriptor: socket.descriptor)
@@ -49,13 +49,13 @@ actor DatagramReceiver {
         var datagrams: [Datagram] = []
         var dropped = 0
         let arrival = SamplingEngine.clock().monotonic
-        while datagrams.count < Self.turn {
+        for _ in 0..<Self.turn {
             do throws(Errno) {
                 guard let received = try socket.receive() else { break }
                 dropped = max(dropped, received.dropped ?? 0)
                 datagrams.append(Datagram(received.bytes, from: received.source, at: arrival))
             } catch {
-                // An error of the network that is reported late concerns one datagram.
+                // A network error reported late concerns one datagram only.
                 continue
             }
         }
@@ -64,8 +64,8 @@ actor DatagramReceiver {
 }
 
 extension SamplingEngine {
-    /// Takes what came in datagrams.
-    /// - Parameter dropped: datagrams that the system threw away so far.
+    /// Hands datagrams to the core.
+    /// - Parameter dropped: the number of datagrams dropped by the kernel since the socket was opened.
     func take(_ datagrams: [Datagram], dropped: Int) {
         begin()
         core.noteDroppedDatagrams(dropped)

@@ -2,11 +2,11 @@ import Files
 import Messages
 import SystemPackage
 
-/// Brings one interrupted session up to what the write-ahead log says: its files, and what is known of it.
+/// Updates one interrupted session from the write-ahead log: its files and its record.
 ///
-/// Takes every frame of the log in order. A frame whose position lies before what `session.json` already has changes only
-/// files; one that lies before what the files durably have changes nothing. So recovery may itself be interrupted anywhere,
-/// and repeated.
+/// Takes every frame of the log in order. A frame before the position that `session.json` covers changes only files; a frame
+/// before the position up to which the files are durable changes nothing. So recovery may itself be interrupted anywhere, and
+/// repeated.
 package final class SessionRedo {
     package struct HeldBatch: Sendable {
         package let log: LogName
@@ -17,9 +17,9 @@ package final class SessionRedo {
     private final class Stream {
         var log: SessionRecord.Log
         let file: StreamFile
-        /// Which of the epochs the latest sample is of.
+        /// The index of the latest sample's epoch.
         var current: Int
-        /// Why the log does not continue its files: nothing more of the log is about them.
+        /// Why the log does not continue the stream's files: no later frame applies to them.
         var discontinuity: RecordingError?
 
         init(_ log: SessionRecord.Log, _ file: StreamFile) {
@@ -29,9 +29,9 @@ package final class SessionRedo {
         }
     }
 
-    /// The most that waiting batches may take; those behind are asked for again.
+    /// Most bytes of waiting batches; those after them are replayed.
     private static let maximumHeldBytes = 64 << 20
-    /// The most of a file that waits to be written at once. There may be thousands of files.
+    /// Most bytes that wait to be written into one file. There may be thousands of files.
     private static let maximumPendingBytes = 32 << 10
 
     let position: LogPosition
@@ -43,11 +43,11 @@ package final class SessionRedo {
     private var order: [Stream] = []
     private var held: [HeldBatch] = []
     private var heldBytes = 0
-    /// Hashes of what is held. One that two batches have costs nothing: the second is asked for again.
+    /// Hashes of the held batches. If two batches have the same hash, nothing is lost: the second is replayed.
     private var heldHashes: Set<Int> = []
     private var failure: RecordingError?
 
-    /// - Parameter record: what `session.json` says, which must name its place in the log.
+    /// - Parameter record: the contents of `session.json`, which must have a position in the log.
     init(
         _ record: SessionRecord, _ position: LogPosition, in directory: SessionDirectory, calls: FileCalls
     ) throws(RecordingError) {
@@ -67,15 +67,14 @@ package final class SessionRedo {
         order.append(stream)
     }
 
-    /// - Parameter log: the log that it is about; nil for the session's own.
+    /// - Parameter log: the log that the frame is about; nil for the session itself.
     func apply(_ frame: LogFrame, of log: LogName?) {
         guard frame.position >= position.written, failure == nil else { return }
         guard let log else { return apply(frame) }
         attempt(streams[log]) { () throws(RecordingError) in try apply(frame, to: log) }
     }
 
-    /// Does something with a stream, unless the log does not continue its files. That keeps no other stream from what the log
-    /// has of it.
+    /// Works on a stream, unless the log does not continue the stream's files. Other streams still get their part of the log.
     private func attempt(_ stream: Stream?, _ body: () throws(RecordingError) -> Void) {
         guard failure == nil, stream?.discontinuity == nil, let error = RecordingError.thrown(by: body) else { return }
         if let stream, error.code == .unreadable { stream.discontinuity = error } else { failure = error }
@@ -87,10 +86,16 @@ package final class SessionRedo {
         else { return }
         head.logs = record.logs
         head.logPosition = record.logPosition
-        // They may be in the document already, as gaps may.
+        // They may be in the document already, as gaps may be.
         let known = record.annotations ?? []
         let new = head.annotations?.filter { $0.number > known.count } ?? []
         head.annotations = known.isEmpty && new.isEmpty ? nil : known + new
+        if head.clocks.isEmpty {
+            head.clocks = record.clocks
+        } else {
+            let compared = Set(record.clocks)
+            head.clocks = record.clocks + head.clocks.filter { !compared.contains($0) }
+        }
         record = head
     }
 
@@ -116,13 +121,13 @@ package final class SessionRedo {
             if isNew {
                 take(head, of: stream)
             } else if head.epoch < stream.log.epochs.count {
-                // Which epoch is the current one is known of the durable place alone.
+                // The current epoch is otherwise known for the durable place only.
                 stream.current = head.epoch
             }
         case .gap:
             guard isNew, let gap = frame.decode(Gap.self) else { return }
-            // It may be in the document already: that is written a little later than its place in the log says. One of unknown
-            // length may begin with the same sample.
+            // The gap may be in the document already, which is written a little later than its position in the log says. A gap of
+            // unknown length may begin with the same sample as another.
             let isKnown = stream.log.gaps.contains {
                 $0.epoch == gap.epoch && $0.from == gap.from && $0.count == gap.count
             }
@@ -138,7 +143,7 @@ package final class SessionRedo {
 
     private func take(_ description: SessionRecord.Log) throws(RecordingError) {
         guard let stream = streams[description.name] else {
-            // Its first files may have their final names already.
+            // The stream's first files may have their final names already.
             return try add(description)
         }
         var log = description
@@ -173,7 +178,7 @@ package final class SessionRedo {
         guard bytes.count >= 8, heldBytes + bytes.count <= Self.maximumHeldBytes else { return }
         let count = Int(Int64(littleEndian: bytes.loadUnaligned(as: Int64.self)))
         guard count >= 0, count <= bytes.count - 8 else { return }
-        // A checkpoint or a restart writes into the log again what still waits.
+        // A checkpoint or a restart writes waiting batches into the log again.
         var hasher = Hasher()
         hasher.combine(log)
         hasher.combine(bytes: bytes)
@@ -184,8 +189,7 @@ package final class SessionRedo {
             HeldBatch(log: log, body: Array(bytes[8..<(8 + count)]), packed: packed.isEmpty ? nil : Array(packed)))
     }
 
-    /// Whether its files have more than the log's frames so far, or are of streams of which neither the log nor `session.json`
-    /// knows.
+    /// Whether files have more than the log's frames so far, or are of streams that neither the log nor `session.json` mentions.
     func isAheadOfLog() -> Bool {
         var isAhead = false
         attempt(nil) { () throws(RecordingError) in
@@ -204,7 +208,7 @@ package final class SessionRedo {
     /// Why the log does not continue the files of a stream.
     var discontinuity: RecordingError? { order.lazy.compactMap(\.discontinuity).first }
 
-    /// Writes what waits, which the log has before it does not continue the file.
+    /// Writes the data that the log has up to where it does not continue the file.
     private func writeRest(of stream: Stream) throws(RecordingError) {
         do throws(RecordingError) {
             try stream.file.write()
@@ -214,9 +218,9 @@ package final class SessionRedo {
         }
     }
 
-    /// What the session is once the log has no more frames, and what writes its files.
-    /// - Parameter isWhole: whether the log says everything. Otherwise files may have more, which stays, as it does if the log
-    ///   does not continue them.
+    /// The session after the last frame of the log, and its files, ready to be continued.
+    /// - Parameter isWhole: whether the log is complete. Otherwise, or if the log does not continue them, files may have more,
+    ///   and keep it.
     func finish(
         cutting isWhole: Bool
     ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {

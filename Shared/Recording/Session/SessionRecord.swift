@@ -1,7 +1,6 @@
 package import Messages
 
-/// What is known of a session besides its samples: what was asked, how it stands, what is where. The contents of
-/// `session.json`.
+/// Everything about a session except its samples: its request, its status, and its files. The contents of `session.json`.
 ///
 /// Dates are ISO 8601, in UTC.
 package struct SessionRecord: Codable, Hashable, Sendable {
@@ -9,48 +8,54 @@ package struct SessionRecord: Codable, Hashable, Sendable {
 
     package private(set) var schema = SessionRecord.schema
     package var session: SessionIdentifier
-    /// What the person does: the first part of each step path. May be empty.
+    /// The person's task: the first part of each step path. May be empty.
     package var task: String
     /// The step that the session started with. May be empty.
     package var step: String
-    /// The streams asked for: `phone/accelerometer`, or `left-wrist/` for all of a device.
+    /// The requested streams: `phone/accelerometer`, or `left-wrist/` for all of a device.
     package var streams: [String]
-    /// Those of them that are recorded in some steps alone.
+    /// The requested streams that are recorded only in some steps.
     package var choices: [StreamChoice]?
     package var format: LogFormat
-    /// Whether nobody asked for that format, so that a log may have one of its own; `nil` if somebody did.
+    /// Whether the request named no format, so that a log may have one of its own; `nil` if it did.
     package var isFormatDefault: Bool?
-    /// What holds the records of JSON logs.
+    /// The container of the records in JSON logs.
     package var root: JSONRoot
     package var status: SessionStatus
-    /// The part of the devices that its recorder takes, where several recorders split them.
+    /// The devices that the session's recorder records, if several recorders split them.
     package var shard: Shard?
     package var startDate: WallTime
     package var endDate: WallTime?
-    /// Each step that the session moved on to, in order.
+    /// Each step that the session changed to, in order.
     package var steps: [Step] = []
     package var pauses: [Pause] = []
     package var logs: [Log] = []
     package var limits: Limits
     /// When the recorder resumed the interrupted session, in order.
     package var restarts: [WallTime] = []
-    /// What went wrong, besides lost samples.
+    /// Seconds by which the recorder's clock was set forward during the session, as last noted. Steps, pauses, restarts and clock
+    /// readings have times as if the clock had not been set.
+    package var clockSet: Double?
+    /// Until when the session waits for results after its duration has passed.
+    package var resultsUntil: WallTime?
+    /// Failures other than lost samples.
     package var failures: [String] = []
-    /// How far the publishers' clocks were from the recorder's, in the order measured.
+    /// Offsets of the publishers' clocks from the recorder's, in the order measured. In the write-ahead log, only those that the
+    /// log does not have yet.
     package var clocks: [ClockComparison] = []
-    /// What was answered in it, as it was given with `recording.stop`; see `TaskResults`.
+    /// The results, as given to `recording.stop`; see `TaskResults`.
     package var results: JSONValue?
-    /// What people noted while it was recorded, in the order in which it arrived; `annotations.ndjson` has what came later. In
-    /// the write-ahead log, only those that it does not have already.
+    /// Annotations that arrived during the recording, in order of arrival; `annotations.ndjson` has later ones. In the
+    /// write-ahead log, only those that the log does not have yet.
     package var annotations: [Annotation]?
-    /// Times whose files the ring does not remove, in order, apart from each other.
+    /// Time ranges whose files the ring does not remove, in order, without overlaps.
     package var kept: [KeptTime]?
-    /// What was filled into its gaps after it was over, in order.
+    /// Fills of the session's gaps after its end, in order.
     package var fills: [Fill]?
-    /// What else belongs to it, as it was given with `recording.start`.
+    /// Other keys of the session, as given to `recording.start`.
     package var keys: JSONValue?
-    /// How far the recorder's write-ahead log is in here and in the files; `nil` once the session is over, and in one
-    /// that was recorded by 0.6 or before.
+    /// Up to where this record and the files include the recorder's write-ahead log; `nil` once the session is over, and for a
+    /// session recorded by version 0.6 or earlier.
     package var logPosition: LogPosition?
 
     package init(
@@ -69,13 +74,12 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         self.shard = shard
     }
 
-    /// What else belongs to it, by key.
     package var otherKeys: [String: JSONValue] {
         if case .object(let keys) = keys { keys } else { [:] }
     }
 
-    /// Notes what went wrong: a full disk, say, has each file fail with the same words.
-    /// - Returns: whether anything was not known yet.
+    /// Adds failures, each once: a full disk, for example, makes every file fail with the same words.
+    /// - Returns: whether there was a new one.
     @discardableResult
     package mutating func note(failures reasons: [String]) -> Bool {
         let known = Set(failures)
@@ -86,7 +90,7 @@ package struct SessionRecord: Codable, Hashable, Sendable {
 
     package func format(of log: Log) -> LogFormat { log.format ?? format }
 
-    /// Its steps and pauses, in order. Those of one time stand in the order in which they are taken.
+    /// The session's steps and pauses, in order. Changes of the same time have the order in which they are applied.
     package var changes: [Change] {
         var changes = steps.map { Change(event: .step, timestamp: $0.timestamp, step: $0.step) }
         for pause in pauses {
@@ -130,9 +134,9 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     }
 
     package struct Pause: Codable, Hashable, Sendable {
-        /// Its beginning, in seconds since the session's start.
+        /// The beginning, in seconds since the session's start.
         package var from: Double
-        /// Its end; `nil` while it lasts, and if the session was stopped in it.
+        /// The end, in seconds since the session's start; `nil` while the pause lasts, and if the session was stopped in it.
         package var to: Double?
         /// The only stream that is paused; `nil` for all.
         package var stream: StreamName?
@@ -148,17 +152,17 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var name: LogName
         package var device: String
         package var stream: String
-        /// Its own format; `nil` if it has the session's.
+        /// The log's own format; `nil` if it has the session's.
         package var format: LogFormat?
-        /// Bytes after which it continues in a new file, if the session does not say that.
+        /// Bytes after which a file is rotated, if the session has no such limit.
         package var maximumFileSize: Int?
-        /// Seconds after which it continues in a new file, if the session does not say that.
+        /// Seconds after which a file is rotated, if the session has no such limit.
         package var maximumFileAge: Double?
         /// The columns of a sample on the wire; the first is `uptime`.
         package var fields: [String]
-        /// What their values are, a word for each; `nil` if all are numbers.
+        /// The types of the columns' values; `nil` if all are numbers.
         package var types: [FieldType]?
-        /// The unit of the columns after `uptime`, where it is one.
+        /// The unit of the columns after `uptime`, if all have the same.
         package var unit: String?
         /// The publisher's epochs that were met, in order.
         package var epochs: [Epoch]
@@ -166,34 +170,33 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var file: String?
         package var fileDate: WallTime?
         package var files: [FinishedFile]
-        /// Samples per second as the publisher names it.
+        /// Samples per second, as the publisher states.
         package var rate: Double?
         /// For a stream that was met after the session's start: samples of its first epoch from before this uptime, in
         /// seconds, are left out.
         package var earliestUptime: Double?
         /// Runs of the publisher that had ended when the session began.
         package var ended: [String]?
-        /// Samples that were lost, in the order in which that was found. Those that were filled in are none of them.
+        /// Lost samples, in the order in which the losses were found. Samples that were filled in are not included.
         package var gaps: [Gap] = []
         /// Files with samples that were filled in after the session, in the order of the fills.
         package var fills: [FilledFile]?
-        /// What became of the samples, when this was stored last.
+        /// The numbers of samples by what happened to them, when this was last stored.
         package var counts = StreamCounts()
         /// The uptime of the first sample written, in seconds of the publisher's clock.
         package var firstUptime: Double?
-        /// The uptime of the last sample written, when this was stored last.
+        /// The uptime of the last sample written, when this was last stored.
         package var lastUptime: Double?
-        /// Whether the publisher said where the stream stood when the session stopped.
+        /// Whether the publisher reported the stream's position when the session stopped.
         package var isEndKnown = false
-        /// How regularly the samples were taken, when this was stored last.
+        /// How regularly the samples were taken, when this was last stored.
         package var intervals: IntervalStatistics?
-        /// Up to where its files are durable, while the session runs.
+        /// Up to where the files are durable, while the session runs.
         package var durable: DurablePlace?
-        /// Whether the session's stop was its last record, when this was stored last.
+        /// Whether the marker of the session's stop was the last record, when this was last stored.
         package var isMarkedStopped: Bool?
 
-        /// Whether its data are measured, replayed or simulated, in all runs of its publisher together; `nil` if none of them
-        /// says so.
+        /// Whether the data are measured, replayed or simulated, over all runs of the publisher; `nil` if it reported nothing.
         package var origin: DataOrigin? { DataOrigin(of: epochs.map(\.origin)) }
 
         package init(
@@ -217,31 +220,31 @@ package struct SessionRecord: Codable, Hashable, Sendable {
 
     package struct Epoch: Codable, Hashable, Sendable {
         package var epoch: String
-        /// The first clock reading that was seen: how its uptimes turn into wall time.
+        /// The first clock reading that was received: it relates the epoch's uptimes to wall time.
         package var clock: ClockReading
-        /// Where its samples can be asked for.
+        /// The address that replays the epoch's samples.
         package var replay: String
-        /// The first of its samples that belongs to the session.
+        /// The first sample of the epoch that belongs to the session.
         package var from: Int
-        /// The sample after the last that was taken or given up, when this was stored last.
+        /// The sample after the last one that was taken or given up, when this was last stored.
         package var next: Int
-        /// The first sample that does not belong to the session any more, once it is known.
+        /// The first sample after the session's end, once it is known.
         package var end: Int?
-        /// Whether its data are measured, replayed or simulated, if the publisher says so.
+        /// Whether the data are measured, replayed or simulated, if the publisher reports it.
         package var origin: DataOrigin?
-        /// What is known of a device with a clock of its own, whose times the publisher turned into uptimes.
+        /// The device, if it has a clock of its own whose times the publisher turned into uptimes.
         package var remote: Remote?
-        /// When the publisher described it last, on the recorder's clock.
+        /// When the publisher last described the stream, on the recorder's clock.
         package var heard: WallTime
-        /// When the publisher's machine slept, where the publisher says so.
+        /// When the publisher's machine slept, if the publisher reports it.
         package var sleeps: UptimeClock?
-        /// Whether it may have ended unheard, and no gap says so yet.
+        /// Whether the epoch may have ended unheard, and no gap marks that yet.
         package var isUnseen: Bool?
-        /// Whether its publisher said with its last description that it ended.
+        /// Whether the publisher's last description reported the end.
         package var isOver: Bool?
-        /// Whether it came from a relay, which still answers for runs that are over.
+        /// Whether the epoch came from a relay, which still answers for runs that are over.
         package var isRelayed: Bool?
-        /// Whether it is over, and a relay is to be asked how far it came.
+        /// Whether the epoch is over, and a relay must be asked how far it came.
         package var isEndUnknown: Bool?
 
         package init(
@@ -261,9 +264,9 @@ package struct SessionRecord: Codable, Hashable, Sendable {
 
     /// A device with a clock of its own, as the publisher describes it.
     package struct Remote: Codable, Hashable, Sendable {
-        /// What it is: for LSL with the outlet's `desc`.
+        /// A description of the device: for LSL, with the outlet's `desc`.
         package var description: String?
-        /// How far its clock was ahead of the publisher's, when that was first heard of and when this was stored last.
+        /// How far the device's clock was ahead of the publisher's, at the first report and at the last one when this was stored.
         package var first: RemoteClock
         package var last: RemoteClock
 
@@ -275,17 +278,17 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     }
 
     package struct Limits: Codable, Hashable, Sendable {
-        /// Bytes after which a log continues in a new file.
+        /// Bytes after which a file is rotated.
         package var maximumFileSize: Int?
-        /// Seconds after which a log continues in a new file.
+        /// Seconds after which a file is rotated.
         package var maximumFileAge: Double?
         /// Seconds after which the session stops.
         package var duration: Double?
-        /// Seconds for which it waits for results then.
+        /// Seconds that the session then waits for results.
         package var resultsWithin: Double?
-        /// Seconds from its start to when it was asked for.
+        /// Seconds from the session's start to its request.
         package var before: Double?
-        /// Seconds after which finished files are removed that are not kept.
+        /// Seconds after which finished files are removed, unless they are kept.
         package var keep: Double?
 
         package init(

@@ -2,14 +2,24 @@ package import Messages
 import ZeroMQ
 
 extension Moment {
-    /// How far apart two readings may be, in nanoseconds.
+    /// The maximum distance between the two readings, in nanoseconds.
     private static let maximumApart: Int64 = 100_000
 
     /// Both of this machine's clocks, read one right after the other.
-    package static var now: Moment { read(monotonic: { MonotonicClock.now }, date: { .now }) }
+    package static var now: Moment {
+        var elapsed: Int64 = 0
+        var now = read(
+            monotonic: { MonotonicClock.now },
+            date: {
+                elapsed = BootClock.now
+                return .now
+            })
+        now.slept = elapsed - now.monotonic
+        return now
+    }
 
-    /// Both clocks. Where the machine did something else in between, once more, ten times at most: what dates a run's samples by its
-    /// first reading would date them all wrong.
+    /// Reads both clocks, and repeats that up to ten times if the machine was busy in between: code that dates all samples of
+    /// an epoch by its first reading would date them all wrong.
     static func read(monotonic: () -> Int64, date: () -> WallTime) -> Moment {
         var now = Moment(monotonic: monotonic(), date: date())
         var readings = 1
@@ -22,7 +32,7 @@ extension Moment {
 }
 
 extension ClockReading {
-    /// What a program says of this machine's clocks.
+    /// The reading of this machine's clocks for messages.
     package static var now: ClockReading {
         let now = Moment.now
         return ClockReading(uptime: Double(now.monotonic) / 1e9, date: now.date)
