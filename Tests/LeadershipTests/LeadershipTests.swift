@@ -26,6 +26,7 @@ struct LeadershipTests {
         #expect(world.mostAtOnce == 1, "seed \(seed)")
         #expect(!world.hasLostASession, "seed \(seed)")
         #expect(!world.hasMisjudgedADirectory, "seed \(seed)")
+        #expect(!world.hasForgottenASession, "seed \(seed)")
         #expect(world.machines.count { $0.recorder != nil } == 1, "seed \(seed)")
         #expect(world.value?.sessions.map(\.session) == ["s"], "seed \(seed)")
         #expect((world.value?.term ?? 0) > 3, "seed \(seed): too little happened")
@@ -60,6 +61,9 @@ struct LeadershipTests {
         var isUnreachable = false
         /// Whether the next write is stored but its answer lost.
         var losesNextAnswer = false
+        /// Whether writes are stored but not answered yet.
+        var delaysAnswers = false
+        var delayed: [(number: Int, revision: UInt64)] = []
         /// The problems that health reports, by key.
         var problems: [String: String] = [:]
         var prepares = true
@@ -107,6 +111,7 @@ struct LeadershipTests {
                 guard old == revision else { return core.answered(.conflict, to: number, at: now) }
                 value = new
                 revision = (revision ?? 0) + 1
+                if delaysAnswers { return delayed.append((number, revision ?? 0)) }
                 if losesNextAnswer {
                     losesNextAnswer = false
                     now += LeadershipTests.times.answer
@@ -244,6 +249,50 @@ struct LeadershipTests {
         #expect(one.seen.suffix(2) == ["prepare", "start"], "it was its own lease, and nothing runs under it")
     }
 
+    @Test func aLateAnswerGivesNoLeaseBackWhileTheRecorderEnds() {
+        var one = One()
+        one.advance(to: 10 * Self.second)
+        one.core.note(Self.walk, at: one.now)
+        one.advance(to: one.now)
+        one.isUnreachable = true
+        one.advance(to: 15 * Self.second)
+        one.isUnreachable = false
+        one.delaysAnswers = true
+        one.advance(to: 19 * Self.second)
+        #expect(one.seen == ["prepare", "start", "terminate", "kill"])
+        one.delaysAnswers = false
+        #expect(one.delayed.count == 1)
+        for (number, revision) in one.delayed {
+            one.core.answered(.stored(revision: revision), to: number, at: one.now)
+        }
+        one.carryOut()
+        one.advance(to: 20 * Self.second)
+        #expect(one.seen.last == "kill", "the recorder may still live")
+        one.core.ended("killed", at: one.now)
+        one.carryOut()
+        #expect(one.seen.suffix(3) == ["prepare", "start", "continue walk"])
+        #expect(one.value?.term == 2)
+    }
+
+    @Test func aLeaseThatTheServersLostWithItsHolderIsTakenAsItWas() {
+        var one = One()
+        one.write(Self.other(term: 4, sessions: [Self.walk]))
+        one.advance(to: 5 * Self.second)
+        one.value = nil
+        one.revision = nil
+        one.advance(to: 15 * Self.second)
+        #expect(one.value?.term == 5)
+        #expect(one.value?.previous == 4)
+        #expect(one.seen == ["set aside", "start", "continue walk"])
+    }
+
+    @Test func aTermThatADirectoryNamesIsNotUsedAgain() {
+        var one = One(localTerm: 4)
+        one.advance(to: 10 * Self.second)
+        #expect(one.value?.term == 5)
+        #expect(one.seen == ["prepare", "start"])
+    }
+
     @Test func aHolderWhoseLeaseIsAnothersKillsItsRecorder() {
         var one = One()
         one.advance(to: 10 * Self.second)
@@ -312,16 +361,26 @@ struct LeadershipTests {
         #expect(one.seen == ["prepare", "start"])
         #expect(one.value?.sessions == [small], "the last one that fits")
         #expect(one.problems["session walk"]?.contains("without its last changes") == true)
+        one.core.note(small, at: one.now)
+        one.carryOut()
+        #expect(one.problems == [:], "the lease has the plan")
+        one.core.note(large, at: one.now)
+        one.carryOut()
+        #expect(one.problems.count == 1)
         one.core.noteEnd(of: "walk", at: one.now)
         one.advance(to: one.now)
         #expect(one.problems == [:])
     }
 
+    private static let walk = SessionPlan(start: RecordingStart(session: "walk", streams: ["*"]))
     private static let from = WallTime(seconds: 1_700_000_000)
     /// The lease of a dead machine, with a session.
     private static let left = other(
         term: 4, isReleased: true,
         sessions: [SessionPlan(start: RecordingStart(session: "walk", streams: ["*"], from: from))])
+
+    private static let discard = RecordingEvent(
+        source: "recorder", sequence: 1, session: "walk", date: from, change: .discard, status: "finished", step: "")
 
     @Test func aRecorderThatStopsWhileItContinuesASessionLeavesItToOthers() {
         var one = One()
@@ -355,16 +414,39 @@ struct LeadershipTests {
         #expect(one.problems == [:])
     }
 
+    @Test func aRecorderIsAskedAgainWithoutARestart() {
+        var one = One()
+        one.answer = .failed("the disk is full")
+        one.write(Self.left)
+        one.advance(to: 9 * Self.second)
+        one.answer = .running
+        #expect(one.seen == ["set aside", "start", "continue walk"])
+        one.advance(to: 11 * Self.second)
+        #expect(one.seen == ["set aside", "start", "continue walk", "continue walk"])
+        #expect(one.problems == [:])
+        one.advance(to: 40 * Self.second)
+        #expect(one.seen.count == 4)
+    }
+
+    @Test func aDiscardedSessionIsNotContinuedLater() {
+        var one = One()
+        one.answer = .failed("the disk is full")
+        one.write(Self.left)
+        one.advance(to: Self.second)
+        one.core.take(Self.discard, at: one.now)
+        one.advance(to: 30 * Self.second)
+        #expect(one.value?.sessions == [])
+        #expect(one.problems == [:])
+        #expect(one.seen == ["set aside", "start", "continue walk"])
+    }
+
     @Test func anOlderSessionOfTheSameNameEndsNone() {
         var one = One()
-        one.answer = .over(startDate: WallTime(seconds: 1_600_000_000))
+        one.answer = .over(startDates: [WallTime(seconds: 1_600_000_000), WallTime(seconds: 1_600_003_600)])
         one.write(Self.left)
         one.advance(to: Self.second)
         // A person discards the older session.
-        one.core.take(
-            RecordingEvent(
-                source: "recorder", sequence: 1, session: "walk", date: Self.from, change: .discard, status: "finished",
-                step: ""), at: one.now)
+        one.core.take(Self.discard, at: one.now)
         one.core.checkPlans()
         one.advance(to: 5 * Self.second)
         #expect(one.asked == [])
@@ -372,9 +454,11 @@ struct LeadershipTests {
         #expect(one.problems["session walk"]?.contains("older session of this name") == true)
     }
 
-    @Test func aSessionThatIsOverIsNotContinued() {
+    /// The recorder's clock was set during the session, before or after the plan was made.
+    @Test(arguments: [[0], [-3_600, 0], [0, 3_600]] as [[Int64]])
+    func aSessionThatIsOverIsNotContinued(_ seconds: [Int64]) {
         var one = One()
-        one.answer = .over(startDate: Self.from)
+        one.answer = .over(startDates: seconds.map { Self.from.adding($0 * 1_000_000_000) })
         one.write(Self.left)
         one.advance(to: 5 * Self.second)
         #expect(one.value?.sessions == [])

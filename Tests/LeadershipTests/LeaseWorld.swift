@@ -28,6 +28,8 @@ struct LeaseWorld {
         var hangsUntil: Int64 = 0
         var localTerm: Int?
         var starts = 0
+        /// Whether the directory was prepared, and no recorder was started since.
+        var isPrepared = false
 
         func clock(at time: Int64) -> Int64 { origin + Int64(Double(time) * rate) }
         func time(ofClock clock: Int64) -> Int64 { Int64(Double(clock - origin) / rate) }
@@ -55,6 +57,8 @@ struct LeaseWorld {
     /// Whether a machine set its sessions aside though no other run had taken the lease since it recorded, or kept them though
     /// another machine had recorded since.
     private(set) var hasMisjudgedADirectory = false
+    /// Whether the first recorder of a term was not asked to continue a session of the lease.
+    private(set) var hasForgottenASession = false
     /// The machine and run that took the lease, by term.
     private var instances: [Int: String] = [:]
     /// The machine that recorded, by term.
@@ -158,6 +162,7 @@ struct LeaseWorld {
     private mutating func restart(_ index: Int) {
         let now = machines[index].clock(at: time)
         machines[index].recorder = nil
+        machines[index].isPrepared = false
         machines[index].reports = []
         machines[index].core = Leadership(
             Self.times, holder: "m\(index)", instance: "m\(index)/\(time)", localTerm: machines[index].localTerm,
@@ -165,17 +170,21 @@ struct LeaseWorld {
     }
 
     private mutating func carryOut(_ index: Int) {
-        for effect in machines[index].core.takeEffects() {
+        let effects = machines[index].core.takeEffects()
+        for effect in effects {
             switch effect {
             case .read(let number): send(index, number, nil)
             case .write(let value, let revision, let number): send(index, number, (value, revision))
             case .prepare(let term, let setsAside):
                 judge(setsAside, in: term, index)
                 machines[index].localTerm = term
+                machines[index].isPrepared = true
                 machines[index].reports.append(
                     (time + delay(upTo: 300_000_000), { core, now in core.prepared(term, failure: nil, at: now) }))
             case .start(let deadline):
                 machines[index].starts += 1
+                if machines[index].isPrepared { checkContinuations(effects, index) }
+                machines[index].isPrepared = false
                 guard machines[index].clock(at: time) < deadline else {
                     endRecorder(of: index)
                     continue
@@ -192,6 +201,14 @@ struct LeaseWorld {
             case .plan, .notice: continue
             }
         }
+    }
+
+    private mutating func checkContinuations(_ effects: [Leadership.Effect], _ index: Int) {
+        let continued = effects.compactMap { effect -> String? in
+            guard case .continue(let continuation) = effect else { return nil }
+            return continuation.plan.session
+        }
+        if continued != machines[index].core.sessions.map(\.session) { hasForgottenASession = true }
     }
 
     private mutating func judge(_ setsAside: Bool, in term: Int, _ index: Int) {

@@ -38,6 +38,9 @@ struct SendingTests {
         /// Whether the spool keeps acknowledged events: it deletes only whole segments.
         var keepsSpool = false
         var recoveries = 0
+        /// How often the core said that something is lost, and how long health reports what servers refuse.
+        var losses = 0
+        var refusalLife: Duration?
         /// Whether the servers' stream is missing because it was deleted.
         var isStreamMissing = false
         /// How often the relay looked for the stream, and how often it made it.
@@ -122,6 +125,9 @@ struct SendingTests {
                 core.answered(name, .success(Sending.Stored(last: last, describedAt: described)), at: now)
             case .publish(let messages): sent += messages
             case .recover: recoveries += 1
+            case .notice(.lost): losses += 1
+            case .notice(.report(_, _, for: "refused", lasting: let life)): refusalLife = life
+            case .notice(.clear("refused")): refusalLife = nil
             case .subscribe, .notice: break
             }
         }
@@ -505,6 +511,24 @@ struct SendingTests {
         #expect(world.core.samplesLost == 20)
     }
 
+    @Test func aWholeRunThatIsNotTakenIsLost() throws {
+        let world = try World.fillingDisk()
+        world.pass(0.15)
+        #expect(world.core.isBlocked)
+        try world.describe(next: 5, epoch: "second")
+        try world.describe(next: 0, epoch: "third")
+        #expect(world.core.samplesLost == 15)
+    }
+
+    @Test func whatCameBeforeAStreamWasMetIsNotLost() throws {
+        let world = World()
+        world.connect()
+        for _ in 0..<2 { try world.describe(next: 5) }
+        #expect(world.recoveries == 1)
+        try world.describe(next: 0, epoch: "later")
+        #expect(world.core.samplesLost == 0)
+    }
+
     // MARK: Large messages
 
     /// A world that knows both streams and keeps little in memory.
@@ -573,6 +597,22 @@ struct SendingTests {
         }
         #expect(world.core.samplesLost == 100)
         #expect(world.samples == Array(0..<1_000))
+    }
+
+    @Test func aDescriptionThatIsTooLargeIsReported() throws {
+        let world = World()
+        world.connect()
+        world.acceptedBytes = 10
+        try world.describe(next: 0)
+        world.pass(0.15)
+        world.drain()
+        #expect(world.losses == 1)
+        world.acceptedBytes = .max
+        try world.publish(0..<10)
+        world.pass(2)
+        world.drain()
+        #expect(world.samples == Array(0..<10))
+        #expect(world.refusalLife == .seconds(60))
     }
 
     @Test func whatIsAcknowledgedLeavesMemoryAlsoIfSomethingBeforeItIsNot() throws {

@@ -9,15 +9,16 @@ extension Leadership {
     package func take(_ event: RecordingEvent, at now: Int64) {
         guard isLeading else { return }
         let session = event.session
+        // The recorder does not know the complete session yet. Its reply shows whether the session is over.
+        if continuing.contains(session), event.change != .discard { return }
         if SessionStatus(rawValue: event.status)?.isOver == true || event.change == .discard {
-            // The recorder could not continue the session: the event is about an older session of the same name.
-            if left.contains(session), !continuing.contains(session) { return }
+            // The event is about an older session of the same name.
+            if left.contains(session), older.contains(session) { return }
+            left.remove(session)
             asking[session] = nil
             unplanned.remove(session)
             return noteEnd(of: session, at: now)
         }
-        // The recorder does not know the complete session yet.
-        if continuing.contains(session) { return }
         if isRecording { left.remove(session) }
         guard Self.changes.contains(event.change) || !knows(session) || unplanned.contains(session) else { return }
         ask(for: session)

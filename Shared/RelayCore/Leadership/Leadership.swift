@@ -59,12 +59,16 @@ package final class Leadership: ProgramCore {
     package static let maximumSize = 900_000
     /// Start times are rounded on the wire. Times that differ by more than this belong to different sessions. In seconds.
     private static let startTolerance = 0.001
+    /// The interval at which the recorder is asked again to continue a session that it could not continue.
+    private static let retryInterval = TimeSpan.seconds(10).nanoseconds
 
     let times: LeaseTimes
     private let holder: String
     private let instance: String
     /// The term for which the sessions in the data directory are current; nil if there was no term.
     private var localTerm: Int?
+    /// The last term for which this run prepared the data directory; nil if it prepared none.
+    private var preparedTerm: Int?
 
     /// Pending work, in the order in which it must be done.
     package var effects: [Effect] = []
@@ -73,6 +77,8 @@ package final class Leadership: ProgramCore {
     /// The bucket's last known content (no value, or a value with its revision) and when it was first seen. Nil before the first
     /// read.
     private var seen: (revision: UInt64?, value: LeaseValue?, since: Int64)?
+    /// The lease that the bucket had when the servers last lost it.
+    private var lostValue: LeaseValue?
     private var pending: Pending?
     /// The last write of this run whose reply was lost.
     private var unsure: Pending?
@@ -93,13 +99,17 @@ package final class Leadership: ProgramCore {
     private var isReleaseDue = false
     /// Sessions of this term that no recorder has continued or finally refused.
     var left: Set<String> = []
+    /// Sessions in `left` that wait for a person: the recorder has an older session of the same name, which is over.
+    private(set) var older: Set<String> = []
+    /// When the recorder is asked again to continue the other sessions in `left`, if it could not continue them.
+    private var retryAt = Int64.max
     private(set) var continuing: Set<String> = []
     /// Sessions whose plans are requested from the recorder. The value is true if the session has changed since the request.
     var asking: [String: Bool] = [:]
     /// Sessions whose plans the recorder did not send. Their next event triggers another request.
     var unplanned: Set<String> = []
-    /// Sessions with a health warning: another machine could not continue them as they are, or this one cannot.
-    private var reported: Set<String> = []
+    /// The problems of sessions in health: another machine could not continue them as they are, or this one cannot.
+    private var reported: [String: String] = [:]
     /// Whether `term.value.sessions` has changes that are not written yet.
     private var isChanged = false
     /// How often this machine has taken the lease since the program started, and how often it has lost it while holding it.
@@ -155,6 +165,7 @@ package final class Leadership: ProgramCore {
         if let term {
             next = min(next, term.proven + (isRecording ? times.stop : times.life))
             if case .resting(let until) = child { next = min(next, until) }
+            if isRecording { next = min(next, retryAt) }
         } else if pending == nil, let due = takeOverTime {
             next = min(next, due)
         }
@@ -169,6 +180,7 @@ package final class Leadership: ProgramCore {
             emit(now >= stopDeadline ? .kill : .terminate)
         }
         if case .resting(let until) = child, now >= until { startChild(at: now) }
+        if isRecording, now >= retryAt { continueSessions(left.subtracting(older)) }
         send(at: now)
     }
 
@@ -252,13 +264,15 @@ package final class Leadership: ProgramCore {
     }
 
     private func take(at now: Int64) {
-        let old = seen?.value
+        let old = seen?.value ?? lostValue
         // The reply was lost when this run took the lease, so no recorder ran in that term.
-        let isUnused = old?.instance == instance && old?.term != localTerm
+        let isUnused = old?.instance == instance && old?.term != preparedTerm
         renewals += 1
+        // If the servers lost the lease, its terms are not used again: the data directories still name them.
+        let last = max(old?.term ?? 0, localTerm ?? 0)
         let value = LeaseValue(
-            holder: holder, instance: instance, term: (old?.term ?? 0) + 1,
-            previous: isUnused ? old?.previous : old?.term, renewal: renewals, sessions: old?.sessions ?? [])
+            holder: holder, instance: instance, term: last + 1, previous: isUnused ? old?.previous : old?.term,
+            renewal: renewals, sessions: old?.sessions ?? [])
         write(value, revision: seen?.revision, at: now)
     }
 
@@ -320,6 +334,7 @@ package final class Leadership: ProgramCore {
     }
 
     private func takeAbsence(_ revision: UInt64?, at now: Int64) {
+        if let value = seen?.value { lostValue = value }
         if seen == nil || seen?.revision != revision || seen?.value != nil { seen = (revision, nil, now) }
         unsure = nil
         guard term != nil else { return }
@@ -341,9 +356,9 @@ package final class Leadership: ProgramCore {
             term?.revision = revision
             return prove(sent: sent, at: now)
         }
-        // If the confirmation is so late that another machine may have taken the lease, the lease does not count. The next
-        // attempt starts from this value.
-        guard now < sent + times.stop, !isStopping else { return }
+        // If the confirmation is so late that another machine may have taken the lease, the lease does not count. Neither does a
+        // late answer to a renewal: the recorder of the lost term may still live. The next attempt starts from this value.
+        guard now < sent + times.stop, !isStopping, child == .none, value.term != preparedTerm else { return }
         var value = value
         value.sessions = Array(value.sessions.prefix(Self.maximumSessions))
         term = Term(value: value, revision: revision, proven: sent)
@@ -355,8 +370,7 @@ package final class Leadership: ProgramCore {
                 ["term": "\(value.term)", "sessions": "\(value.sessions.map(\.session).joined(separator: ", "))"]))
         emit(.clear("lease"))
         child = .preparing
-        // A late answer to a renewal gives back the term for which the directory was prepared already.
-        let isCurrent = value.previous == nil || localTerm == value.previous || localTerm == value.term
+        let isCurrent = value.previous == nil || localTerm == value.previous
         emit(.prepare(term: value.term, setsAside: !isCurrent))
     }
 
@@ -376,7 +390,7 @@ package final class Leadership: ProgramCore {
     /// Takes the result of preparing the data directory for a term.
     /// - Parameter failure: why the directory cannot be used; nil on success.
     package func prepared(_ prepared: Int, failure: String?, at now: Int64) {
-        if failure == nil { localTerm = prepared }
+        if failure == nil { (localTerm, preparedTerm) = (prepared, prepared) }
         guard child == .preparing else { return }
         child = .none
         guard let term, term.value.term == prepared else { return endIfIdle() }
@@ -397,7 +411,7 @@ package final class Leadership: ProgramCore {
         }
         child = .running(since: now)
         emit(.start(until: term.proven + times.life))
-        for plan in term.value.sessions where left.contains(plan.session) { continueSession(plan) }
+        continueSessions(left)
     }
 
     private func stopChild(at now: Int64) {
@@ -445,7 +459,7 @@ package final class Leadership: ProgramCore {
         guard var sessions = term?.value.sessions else { return }
         let index = sessions.firstIndex { $0.session == plan.session }
         if let index {
-            guard sessions[index] != plan else { return }
+            guard sessions[index] != plan else { return clearReport(of: plan.session) }
             sessions[index] = plan
         } else {
             guard sessions.count < Self.maximumSessions else {
@@ -465,12 +479,12 @@ package final class Leadership: ProgramCore {
     }
 
     private func report(_ session: String, _ problem: String) {
-        reported.insert(session)
+        reported[session] = problem
         emit(.degraded("session \(session) \(problem)", for: "session \(session)"))
     }
 
     private func clearReport(of session: String) {
-        if reported.remove(session) != nil { emit(.clear("session \(session)")) }
+        if reported.removeValue(forKey: session) != nil { emit(.clear("session \(session)")) }
     }
 
     package func knows(_ session: String) -> Bool { sessions.contains { $0.session == session } }
@@ -481,6 +495,11 @@ package final class Leadership: ProgramCore {
         guard knows(session) else { return }
         term?.value.sessions.removeAll { $0.session == session }
         isChanged = true
+    }
+
+    private func continueSessions(_ names: Set<String>) {
+        retryAt = .max
+        for plan in sessions where names.contains(plan.session) { continueSession(plan) }
     }
 
     private func continueSession(_ plan: SessionPlan) {
@@ -495,16 +514,19 @@ package final class Leadership: ProgramCore {
         guard term?.value.term == continuation.term else { return }
         let session = continuation.plan.session
         continuing.remove(session)
+        // The session ended, or was discarded, in the meantime.
+        guard left.contains(session) || outcome == .running else { return wake(at: now) }
         switch outcome {
         case .running:
             left.remove(session)
             clearReport(of: session)
             emit(.log(.notice, "the session is continued", ["session": "\(session)"]))
             ask(for: session)
-        case .over(let startDate):
-            if let startDate, let from = continuation.plan.start.from,
-                abs(startDate.seconds(since: from)) > Self.startTolerance
+        case .over(let startDates):
+            if !startDates.isEmpty, let from = continuation.plan.start.from,
+                startDates.allSatisfy({ abs($0.seconds(since: from)) > Self.startTolerance })
             {
+                older.insert(session)
                 reportRefusal(
                     of: session,
                     "this machine has an older session of this name, which is over: discard it, and restart relay lead")
@@ -512,7 +534,10 @@ package final class Leadership: ProgramCore {
                 left.remove(session)
                 noteEnd(of: session, at: now)
             }
-        case .failed(let reason) where isRecording: reportRefusal(of: session, reason)
+        case .failed(let reason) where isRecording:
+            older.remove(session)
+            retryAt = min(retryAt, now + Self.retryInterval)
+            reportRefusal(of: session, reason)
         case .refused(let reason) where isRecording:
             left.remove(session)
             noteEnd(of: session, at: now)
@@ -524,8 +549,11 @@ package final class Leadership: ProgramCore {
     }
 
     private func reportRefusal(of session: String, _ reason: String) {
-        emit(.log(.error, "a session can't be continued", ["session": "\(session)", LogKey.error: "\(reason)"]))
-        report(session, "can't be continued: \(reason)")
+        let problem = "can't be continued: \(reason)"
+        if reported[session] != problem {
+            emit(.log(.error, "a session can't be continued", ["session": "\(session)", LogKey.error: "\(reason)"]))
+        }
+        report(session, problem)
     }
 
     // MARK: The end
@@ -566,10 +594,12 @@ package final class Leadership: ProgramCore {
 
     private func forgetRequests() {
         left = []
+        older = []
+        retryAt = .max
         continuing = []
         asking = [:]
         unplanned = []
-        for session in reported { clearReport(of: session) }
+        for session in reported.keys { clearReport(of: session) }
     }
 
     private func endIfIdle() {

@@ -9,8 +9,9 @@ package struct SessionContinuation: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         /// The recorder is recording the session.
         case running
-        /// The recorder has an ended session of this name. If its start time differs, it is an older session.
-        case over(startDate: WallTime?)
+        /// The recorder has an ended session of this name. If none of its start times is the plan's, it is an older session. It
+        /// has two if the recorder's clock was set: its own, and that of its plan now.
+        case over(startDates: [WallTime])
         /// The recorder cannot continue the session at present. The next recorder is asked, here or on another machine.
         case failed(String)
         /// No recorder would continue the session.

@@ -9,6 +9,8 @@ extension Sending {
     /// The maximum number of batches in a message.
     private static let largestGroup = 1_000
     private static let tooLarge = Gap.Reason(rawValue: "tooLarge")
+    /// How long health reports what the servers refused. An unchanged description is sent again within this time.
+    private static let refusalLife = Duration.seconds(60)
     private static let pauses: ClosedRange<Int64> = 100_000_000...2_000_000_000
 
     // MARK: Connection
@@ -256,10 +258,7 @@ extension Sending {
         let size = stream.queue.prefix(stream.groupCount).reduce(0) { $0 + $1.event.byteCount }
         largestMessage = min(largestMessage, size / 2)
         if stream.groupCount == 1, let first = stream.queue.first, !cut(first) {
-            stream.refusal = reason
-            if let place = first.event.place {
-                noteLoss(of: stream, from: place.from, count: place.count, Self.tooLarge)
-            }
+            noteRefusal(of: first.event, in: stream, because: reason)
             pop(stream)
         }
         stream.endGroup()
@@ -268,8 +267,26 @@ extension Sending {
         makeReady(stream)
     }
 
+    /// Notes that a sample or description is lost because it is too large.
+    private func noteRefusal(of event: RelayedEvent, in stream: SentStream, because reason: String) {
+        emit(
+            .report(
+                .degraded,
+                "a message of \(stream.name) is larger than NATS accepts (\(reason)): it is lost; raise max_payload of the "
+                    + "servers, or the stream's limit (nats stream edit --max-msg-size)",
+                for: "refused", lasting: Self.refusalLife))
+        if let place = event.place {
+            noteLoss(of: stream, from: place.from, count: place.count, Self.tooLarge)
+        } else {
+            emit(.lost)
+            emit(
+                .log(
+                    .warning, "a description is lost",
+                    ["stream": "\(stream.name)", "reason": "\(Self.tooLarge.rawValue)"]))
+        }
+    }
+
     private func noteStored(_ stream: SentStream, at now: Moment) {
-        stream.refusal = nil
         for _ in 0..<stream.groupCount {
             guard let event = stream.queue.popFirst() else { break }
             noteStored(event.event, of: stream, at: now)

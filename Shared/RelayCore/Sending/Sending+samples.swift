@@ -208,7 +208,7 @@ extension Sending {
     /// Gives up missing samples. Samples before the first one taken from the stream do not count as lost: they were not wanted.
     private func lose(of stream: SentStream, before sequence: Int? = nil, _ reason: Gap.Reason, at now: Moment) {
         guard let gap = stream.ordered.buffer.giveUp(before: sequence, reason: reason),
-            stream.epochs.last == gap.epoch
+            !stream.epochs.isEmpty
         else { return }
         noteLoss(of: stream, from: gap.from, count: gap.count, reason)
     }

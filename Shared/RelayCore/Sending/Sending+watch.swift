@@ -19,18 +19,7 @@ extension Sending {
                     ? "the spool is full: \(ByteCount(bytes: spoolBytes).rounded) wait for the servers; publishers keep "
                         + "later samples for as long as their retention; raise --spool-limit to keep more here" : nil,
                 for: "full-spool"))
-        emit(.warn(refusal, for: "refused"))
         watchServers(at: now)
-    }
-
-    private var refusal: String? {
-        for stream in streams {
-            guard let refusal = stream.refusal else { continue }
-            return
-                "a message of \(stream.name) is larger than NATS accepts (\(refusal)): it is lost; raise max_payload of the "
-                + "servers, or the stream's limit (nats stream edit --max-msg-size)"
-        }
-        return nil
     }
 
     func watchServers(at now: Moment) {

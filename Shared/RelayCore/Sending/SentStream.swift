@@ -56,8 +56,6 @@ package final class SentStream {
     /// When the first waiting event was first sent, on the monotonic clock.
     var firstSentAt: Int64?
     var failures = 0
-    /// Why servers refused a sample or description of the stream as too large; nil after they stored a later message.
-    var refusal: String?
     /// When the first event is sent again, on the monotonic clock; nil if no retry is due.
     var retryAt: Int64?
     /// Descriptions in the spool from a previous run of the program.

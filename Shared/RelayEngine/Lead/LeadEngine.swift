@@ -189,7 +189,9 @@ actor LeadEngine: Engine {
                 case RequestError.Reason.finished.code:
                     let request = RecordingStatus(session: continuation.plan.session)
                     if let state = try? await recorder.send(request, timeout: Self.answerTimeout) {
-                        return .over(startDate: state.startDate)
+                        let again = RecordingPlan(session: continuation.plan.session)
+                        let reply = try? await recorder.send(again, timeout: Self.answerTimeout)
+                        return .over(startDates: [state.startDate, reply?.plan.start.from].compactMap(\.self))
                     }
                 case RequestError.Reason.busy.code, RequestError.Reason.timedOut.code,
                     RequestError.Reason.stopping.code:

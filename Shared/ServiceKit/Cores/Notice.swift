@@ -11,7 +11,7 @@ package enum Notice: Sendable {
     case clear(String)
     /// A message could not be read, and was dropped.
     case malformed(any Error)
-    /// Samples or steps were lost in this run.
+    /// Samples, steps or descriptions were lost in this run.
     case lost
 }
 
