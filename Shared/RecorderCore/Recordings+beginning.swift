@@ -54,6 +54,7 @@ extension Recordings {
             _ = session.fail("interrupted: the session was being ended, and the reason could not be written")
             publish(.failure, of: session, at: now, reason: session.record.failures.last)
         } else if session.isRecording {
+            noteClock(of: session, at: now)
             session.markRestart(at: session.clock.date(at: now))
             publish(.restart, of: session, at: now)
             for stream in session.ordered where stream.intake.recovery != nil { recover(stream, of: session, at: now) }

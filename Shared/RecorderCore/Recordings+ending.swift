@@ -209,9 +209,11 @@ extension Recordings {
 
     /// Closes a session's logs. Its end is stored once everything is in files.
     private func close(_ session: Session, at now: Moment) {
+        noteClock(of: session, at: now)
+        // The status is noted together with the end: a later recorder may store the session.
+        session.end(at: now)
         advance(session, to: .processingResults, at: now)
         routes = TopicTable()
-        session.end(at: now.date)
         for stream in session.ordered {
             release(stream, of: session, at: now)
             stream.noteUnknownEnds(at: now.date)

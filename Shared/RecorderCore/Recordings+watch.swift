@@ -20,9 +20,7 @@ extension Recordings {
         guard now.monotonic >= watchedAt + Self.watchInterval.nanoseconds else { return }
         watchedAt = now.monotonic
         for session in sessions.values where session.status == .running {
-            if let set = session.noteClock(at: now) {
-                log(.warning, "this machine's clock was set", session, ["seconds": "\(set)"])
-            }
+            noteClock(of: session, at: now)
             for stream in session.ordered {
                 session.watch.note(samples: stream.log.record.counts.received, of: stream.name)
                 stream.noteLeftOut(at: now.monotonic)
@@ -72,9 +70,15 @@ extension Recordings {
 
     // MARK: Clocks
 
+    /// Notes and logs how far the wall clock was set.
+    func noteClock(of session: Session, at now: Moment) {
+        guard let set = session.noteClock(at: now) else { return }
+        log(.warning, "this machine's clock was set", session, ["seconds": "\(set)"])
+    }
+
     /// Compares the clocks of those of a session's publishers for which it is time.
     private func compareClocks(of session: Session, at now: Moment) {
-        let age = now.date.nanosecondsSince1970 - session.record.startDate.nanosecondsSince1970
+        let age = Int64(nanosecondsIn: session.seconds(at: now))
         let interval = max(Self.comparisonInterval.nanoseconds, age / 50)
         let due = session.publishers.filter { endpoint in
             session.comparedAt[endpoint].map { now.monotonic - $0 >= interval } ?? true

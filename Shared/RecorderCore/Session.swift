@@ -92,7 +92,7 @@ package final class Session {
         timeline = SessionTimeline(record)
         notedAnnotations = record.annotations?.count ?? 0
         notedClocks = record.clocks.count
-        let clock = SessionClock(at: now, ahead: recovered == nil ? 0 : Int64(nanosecondsIn: record.clockSet ?? 0))
+        let clock = recovered == nil ? SessionClock(at: now) : SessionClock(resuming: record, at: now)
         self.clock = clock
         let before = Int64(nanosecondsIn: record.limits.before ?? 0)
         let age = recovered == nil ? 0 : clock.date(at: now).distance(from: record.startDate) - before
@@ -310,13 +310,20 @@ package final class Session {
         take(SessionRecord.Change(event: .step, timestamp: timestamp, step: step), at: date)
     }
 
-    /// Keeps an annotation, and marks it in the logs of its streams.
+    /// Keeps an annotation, and marks it in the logs of its streams. A time of the request may be the wall clock's or the
+    /// session's: it is taken as that which is closer to now.
     /// - Returns: the annotation, and whether it is new; see `SessionRecord.annotation`.
     package func annotate(
-        _ request: RecordingAnnotate, at date: WallTime
+        _ request: RecordingAnnotate, at now: Moment
     ) throws(RequestError) -> (annotation: Annotation, isNew: Bool) {
+        // As last noted, so that a repeated request gets the same time.
+        let set = Int64(nanosecondsIn: record.clockSet ?? 0)
+        func placed(_ date: WallTime) -> WallTime { clock.placed(date, ahead: set, at: now) }
+        var request = request
+        request.from = request.from.map(placed)
+        request.to = request.to.map(placed)
         let known = record.annotations ?? []
-        let (annotation, isNew) = try record.annotation(request, known: known, at: date)
+        let (annotation, isNew) = try record.annotation(request, known: known, at: clock.date(at: now))
         guard isNew else { return (annotation, false) }
         record.annotations = known + [annotation]
         noteChange()
@@ -381,10 +388,10 @@ package final class Session {
     /// Notes how far the wall clock was set, for a recorder that resumes the session.
     /// - Returns: the seconds by which it was set since the last call; nil if it was not.
     package func noteClock(at now: Moment) -> Double? {
-        let ahead = Double(clock.ahead(at: now)) / 1e9
+        let ahead = Double(clock.difference(at: now)) / 1e9
         let set = ahead - (record.clockSet ?? 0)
         guard set.magnitude >= 1 else { return nil }
-        record.clockSet = ahead == 0 ? nil : ahead
+        record.clockSet = ahead.magnitude < 1 ? nil : ahead
         noteChange()
         return set
     }
@@ -447,7 +454,7 @@ package final class Session {
         return record
     }
 
-    package func end(at date: WallTime) { record.endDate = record.endDate ?? date }
+    func end(at now: Moment) { record.endDate = record.endDate ?? clock.date(at: now) }
 
     package func replace(by repaired: SessionRecord) {
         record.status.advance(to: repaired.status)

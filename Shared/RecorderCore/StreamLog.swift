@@ -48,6 +48,8 @@ package final class StreamLog {
     /// The session's step at any time, and whether the stream is paused.
     package var timeline: SessionTimeline
 
+    /// Markers have the session's date.
+    private let clock: SessionClock
     private let directory: Directory
     private let format: LogFormat
     private let root: JSONRoot
@@ -87,9 +89,10 @@ package final class StreamLog {
     ///   - next: the number of its next sample.
     package init(
         _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], epoch: Int, next: Int, of session: SessionRecord,
-        timeline: SessionTimeline, in directory: Directory, appender: LogAppender, at now: Moment
+        timeline: SessionTimeline, clock: SessionClock, in directory: Directory, appender: LogAppender, at now: Moment
     ) {
         fileBegan = now.monotonic
+        self.clock = clock
         self.timeline = timeline
         self.record = record
         self.epochs = epochs
@@ -190,7 +193,7 @@ package final class StreamLog {
             appender.cancelRecords(begun)
             var rest = rows
             if followsOnNothing {
-                markPosition(epoch, next: batch.body.sequence + rows.lowerBound, at: now.date)
+                markPosition(epoch, next: batch.body.sequence + rows.lowerBound, at: clock.date(at: now))
             } else {
                 let middle = result.places.first?.row ?? rows.upperBound
                 try append(rows.lowerBound..<middle, of: batch, epoch: epoch, isRecovered: isRecovered, at: now)
@@ -309,8 +312,9 @@ package final class StreamLog {
         fileBegan = now.monotonic
         open()
         hasSkipped = false
-        appendMarker(.step, at: fileDate, describes: true)
-        if timeline.current.isPaused { appendMarker(.pause, at: fileDate) }
+        let date = clock.date(at: now)
+        appendMarker(.step, at: date, describes: true)
+        if timeline.current.isPaused { appendMarker(.pause, at: date) }
     }
 
     /// Rotates the file if it is old enough and has samples.

@@ -117,7 +117,7 @@ package final class StreamRecording {
             if first == nil {
                 let reading = sessionClock.reading(description.clock, at: now)
                 earliest = uptimeAtStart(by: reading, at: sessionClock.date(at: now))
-                pastStart = pastStart(of: description, at: now.date)
+                pastStart = pastStart(of: description, at: sessionClock.date(at: now))
             }
             try meet(description, from: first ?? (isFromPast ? pastStart : nil), at: now)
             open()
@@ -190,7 +190,7 @@ package final class StreamRecording {
         isFromPast = session.record.limits.before != nil
         log = StreamLog(
             record, epochs, epoch: current, next: next, of: session.record, timeline: session.timeline(of: name),
-            in: session.directory.directory, appender: session.appender, at: now)
+            clock: session.clock, in: session.directory.directory, appender: session.appender, at: now)
     }
 
     /// The stored state of the stream.
@@ -335,16 +335,19 @@ package final class StreamRecording {
     }
 
     /// The part of a stream's first gap that belongs to the session. The samples before that part were taken before the session
-    /// began. The rate determines how many samples belong to it; without a rate, all do.
+    /// began. The rate determines how many samples belong to it: twice as many as it says if the session begins now, because a
+    /// publisher may be faster. Without a rate, all do.
     /// - Parameter uptime: the uptime of the first sample after the gap, in nanoseconds; nil if unknown.
     private func ofSession(_ gap: Gap?, before uptime: Int64?, at now: Moment) -> Gap? {
         guard var gap, let earliest, let rate = log.record.rate, rate > 0, gap.epoch == log.epochs[0].name
         else { return gap }
         let span =
             uptime.map { $0.subtractingClamped(earliest) }
-            ?? now.date.distance(from: log.startDate)
+            ?? sessionClock.date(at: now).distance(from: log.startDate)
+        let seconds = Double(span) / 1e9
         // Unless the past was requested, a sample at the very start may belong to the session too.
-        let count = min(gap.count, Self.samples(in: Double(span) / 1e9, at: rate) + (isFromPast ? 0 : 1))
+        let possible = Self.samples(in: isFromPast ? seconds : 2 * seconds, at: rate) + (isFromPast ? 0 : 1)
+        let count = min(gap.count, possible)
         // A gap after an earlier one belongs to the session from its beginning.
         guard count < gap.count, log.record.gaps.isEmpty else { return gap }
         begin(0, at: gap.from + gap.count - count, now)
@@ -671,7 +674,7 @@ package final class StreamRecording {
 
     /// Gives the last file its final name, after the marker of the session's end.
     package func close(at now: Moment) {
-        if log.record.isMarkedStopped != true { log.mark(.stop, at: now.date) }
+        if log.record.isMarkedStopped != true { log.mark(.stop, at: sessionClock.date(at: now)) }
         log.close(at: now)
     }
 

@@ -12,7 +12,7 @@ extension RecordingEngine {
         guard try core.annotatable(identifier) == nil else {
             var result: (annotation: Annotation, isNew: Bool)?
             _ = try await change(request.session) { session in
-                let noted = try session.annotate(request, at: now.date)
+                let noted = try session.annotate(request, at: now)
                 result = noted
                 return noted.isNew
                     ? { [core] now in

@@ -58,7 +58,8 @@ struct ClockAlignmentTests {
     }
 
     /// A restarted machine has new uptimes: each run's clock comparisons apply only to its own epochs.
-    @Test func aMachineThatStartedAnewHasItsOwnComparisons() throws {
+    @Test(arguments: [0, 150] as [Double])
+    func aMachineThatStartedAnewHasItsOwnComparisons(clockSet: Double) throws {
         let start = try WallTime(iso8601: "2026-11-21T10:00:00Z")
         func date(_ seconds: Double) -> WallTime { WallTime(seconds: start.seconds + seconds) }
         func comparison(at time: Double, uptime: Double, ahead: Double) -> ClockComparison {
@@ -69,14 +70,17 @@ struct ClockAlignmentTests {
         var record = SessionRecord(
             session: try SessionIdentifier("s"), task: "", step: "", streams: [], format: .json, root: .array,
             status: .finished, startDate: start)
+        record.clockSet = clockSet
         record.clocks = [
             comparison(at: 1, uptime: 5001, ahead: 0.5), comparison(at: 100, uptime: 5100, ahead: 0.5),
             comparison(at: 200, uptime: 10, ahead: -0.25),
         ]
         let first = SessionRecord.Epoch(
-            epoch: "E1", clock: ClockReading(uptime: 5000, date: date(0.5)), replay: "tcp://a", heard: date(120))
+            epoch: "E1", clock: ClockReading(uptime: 5000, date: date(0.5)), replay: "tcp://a",
+            heard: date(120 + clockSet))
         let second = SessionRecord.Epoch(
-            epoch: "E2", clock: ClockReading(uptime: 8, date: date(197.75)), replay: "tcp://a", heard: date(199))
+            epoch: "E2", clock: ClockReading(uptime: 8, date: date(197.75)), replay: "tcp://a",
+            heard: date(199 + clockSet))
         var one = ClockAlignment(of: first, in: record)
         #expect(one.offset(at: 0).magnitude.distance(to: 500_000_000).magnitude < 1000)
         var two = ClockAlignment(of: second, in: record)

@@ -60,6 +60,22 @@ struct PlanTests {
         }
     }
 
+    @Test func aPlanHasTheDatesOfTheWallClock() throws {
+        func date(_ seconds: Double) -> WallTime { WallTime(seconds: 1_700_000_000 + seconds) }
+        var record = SessionRecord(
+            session: try SessionIdentifier("s"), task: "", step: "", streams: ["a/b"], format: .json, root: .array,
+            status: .running, startDate: date(0), limits: SessionRecord.Limits(duration: 60))
+        record.clockSet = 3_600
+        record.steps = [SessionRecord.Step(date: date(2), timestamp: 2, step: "back")]
+        record.annotations = [Annotation(number: 1, label: "fall", from: date(3), to: date(4), date: date(5))]
+        let plan = SessionPlan(record)
+        #expect(plan.start.from == date(3_600))
+        #expect(plan.start.changes?.map(\.date) == [date(3_602)])
+        #expect(plan.start.until == date(3_660))
+        #expect(plan.annotations?.map(\.from) == [date(3_603)])
+        #expect(plan.annotations?.map(\.to) == [date(3_604)])
+    }
+
     @Test func aPlanFollowsTheSessionsEnd() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in

@@ -299,6 +299,78 @@ import Testing
         }
     }
 
+    @Test func theWallClockMayBeSetRightWhileNoRecorderRuns() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory)
+            script.keepLog()
+            try script.sample(10)
+            script.setClockForward(3_600 * Self.second)
+            script.wait(2 * Self.second)
+            script.core.tick(at: script.now)
+            script.session.move(to: "walk", at: script.now)
+            _ = script.settle()
+            script.setClockForward(-3_600 * Self.second)
+            script.wait(Self.second)
+            let (recovered, session) = try script.restart()
+            #expect(recovered.record.clockSet == 3_600)
+            #expect(session.seconds(at: script.now) == Double(script.time) / 1e9)
+        }
+    }
+
+    /// A machine without a real-time clock starts with an old date.
+    @Test func aSessionThatIsResumedWithAnOldDateContinuesAfterItsLastChange() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory)
+            script.keepLog()
+            try script.sample(10)
+            script.wait(2 * Self.second)
+            script.session.move(to: "walk", at: script.now)
+            _ = script.settle()
+            script.setClockForward(-86_400 * Self.second)
+            let session = try script.restart().session
+            #expect(session.seconds(at: script.now) == 2)
+            script.setClockForward(86_400 * Self.second)
+            script.wait(Self.second)
+            #expect(session.seconds(at: script.now) == 3)
+        }
+    }
+
+    @Test func theEndAndAnnotationsFollowTheSessionThoughTheWallClockWasSet() throws {
+        try withScript { script in
+            try script.sample(10)
+            script.wait(2 * Self.second)
+            script.setClockForward(3 * 86_400 * Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            let session = script.session
+            let date = session.record.startDate.adding(script.time)
+            let before = script.now.date.adding(-Self.second)
+            for from in [nil, before, date.adding(-2 * Self.second)] as [WallTime?] {
+                _ = try session.annotate(RecordingAnnotate(session: "s", label: "fall", from: from), at: script.now)
+            }
+            let dates = [date, before.adding(-3 * 86_400 * Self.second), date.adding(-2 * Self.second)]
+            #expect(session.record.annotations?.map(\.from) == dates)
+            script.core.cancel(session, at: script.now)
+            #expect(session.record.endDate == date)
+        }
+    }
+
+    /// The slowest publisher delays the comparisons of the others.
+    @Test func aComparisonThatArrivesLateIsJudgedByItsOwnDate() throws {
+        try withScript { script in
+            script.setClockForward(2 * Self.second)
+            let date = script.now.date
+            let comparison = ClockComparison(
+                endpoint: "tcp://10.0.0.1:5552", date: date, clock: ClockReading(uptime: 1, date: date),
+                roundTrip: 0.001)
+            script.wait(1_500_000_000)
+            script.core.compared(script.session.identifier, [comparison], isLast: false, at: script.now)
+            let placed = try #require(script.session.record.clocks.last)
+            #expect(placed.date == script.session.record.startDate)
+            #expect(placed.offset == 0)
+        }
+    }
+
     @Test func comparisonsOfClocksAreInTheLogOnce() throws {
         try withScript { script in
             script.keepLog()
@@ -338,6 +410,7 @@ import Testing
         try withTemporaryDirectory { directory in
             let script = try Script(in: directory, SessionRecord.Limits(duration: 1, resultsWithin: 60))
             try Self.awaitResults(of: script)
+            let end = try #require(script.session.record.endDate)
             script.wait(10 * Self.second)
             let session = try script.restart().session
             #expect(session.resultsDeadline == 62 * Self.second)
@@ -351,6 +424,7 @@ import Testing
             _ = script.settle()
             #expect(script.core.isIdle)
             #expect(session.record.resultsUntil == nil)
+            #expect(session.record.endDate == end)
         }
     }
 
@@ -402,10 +476,12 @@ import Testing
     }
 
     /// Only the publisher's event port is reachable, and the publisher has run for a long time.
-    @Test func aStreamThatIsMetDuringASessionLacksOnlySamplesOfTheSession() throws {
+    @Test(arguments: [0, 1_000] as [Int64])
+    func aStreamThatIsMetDuringASessionLacksOnlySamplesOfTheSession(clockSetBy seconds: Int64) throws {
         try withTemporaryDirectory { directory in
             let script = try Script(in: directory)
             let late = try script.begin("late", isAlone: true)
+            script.setClockForward(seconds * Self.second)
             script.wait(Self.second)
             script.restartPublisher(as: "e", at: 100_000)
             script.core.take(script.description, at: script.now)
@@ -415,8 +491,8 @@ import Testing
             _ = script.core.giveUp(
                 missing.request, reason: .publisherUnreachable, in: late.identifier, at: script.now)
             let stream = try #require(late.streams[Self.stream])
-            #expect(stream.gaps.map { [$0.from, $0.count] } == [[99_799, 201]])
-            #expect(stream.record.epochs.map(\.from) == [99_799])
+            #expect(stream.gaps.map { [$0.from, $0.count] } == [[99_599, 401]])
+            #expect(stream.record.epochs.map(\.from) == [99_599])
         }
     }
 

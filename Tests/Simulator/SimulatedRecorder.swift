@@ -268,7 +268,7 @@ final class SimulatedRecorder: WakingProgram {
             // The time may precede a session that began later.
             let from = max(from, session.record.startDate)
             let request = RecordingAnnotate(session: session.identifier.text, label: label, from: from)
-            _ = try session.annotate(request, at: now.date)
+            _ = try session.annotate(request, at: now)
         }
         answerChanges(done)
     }

@@ -45,7 +45,9 @@ package struct ClockAlignment: Hashable, Sendable {
                 runs.append([comparison])
             }
         }
-        let heard = epoch.heard.nanosecondsSince1970
+        // `heard` is on the wall clock, comparisons are not: see `clockSet`.
+        let set = Int64(nanosecondsIn: record.clockSet ?? 0)
+        let heard = epoch.heard.nanosecondsSince1970.subtractingClamped(set)
         func distance(_ run: [ClockComparison]) -> Int64 {
             run.map { abs($0.date.nanosecondsSince1970 - heard) }.min() ?? .max
         }

@@ -35,7 +35,8 @@ package struct DiscardedSession: Codable, Hashable, Sendable {
         session = PersonalName(of: record.session.text)
         devices = Set(record.logs.map(\.device)).sorted().map { PersonalName(of: $0) }
         startDate = record.startDate
-        endDate = record.endDate ?? date
+        // A publisher on the recorder's machine has the date that was set.
+        endDate = record.endDate.map { max($0, $0.adding(Int64(nanosecondsIn: record.clockSet ?? 0))) } ?? date
         self.uploaded = uploaded
         self.reason = reason
         self.date = date

@@ -9,7 +9,7 @@ extension SessionRecord {
     /// The annotation that a request asks for.
     /// - Parameters:
     ///   - known: the session's annotations so far.
-    ///   - date: when the request arrived, on the recorder's clock.
+    ///   - date: when the request arrived: the session's date if it runs, otherwise the recorder's.
     /// - Returns: the annotation; `isNew` is false if the session already has it.
     /// - Throws: `invalidParameter`, also if there are too many; `unknownStream` if the session records no such stream.
     package func annotation(

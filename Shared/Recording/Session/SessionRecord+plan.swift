@@ -2,8 +2,11 @@ package import Messages
 
 /// The plan with which another recorder can continue a session.
 extension SessionPlan {
-    /// The plan to record the session from its start.
+    /// The plan to record the session from its start. Another machine's clock was not set, so dates are the wall clock's: see
+    /// `SessionRecord.clockSet`.
     package init(_ record: SessionRecord) {
+        let set = Int64(nanosecondsIn: record.clockSet ?? 0)
+        let startDate = record.startDate.adding(set)
         let isDefault = record.isFormatDefault == true
         let choices = Dictionary((record.choices ?? []).map { ($0.stream, $0) }) { first, _ in first }
         var start = RecordingStart(
@@ -12,14 +15,21 @@ extension SessionPlan {
             format: isDefault ? nil : record.format.rawValue,
             root: isDefault || record.format != .json ? nil : record.root.rawValue,
             maximumFileSize: record.limits.maximumFileSize, maximumFileAge: record.limits.maximumFileAge,
-            resultsWithin: record.limits.resultsWithin, keys: record.keys, from: record.startDate,
+            resultsWithin: record.limits.resultsWithin, keys: record.keys, from: startDate,
             keep: record.limits.keep)
         start.streams = record.streams.map { choices[$0] ?? StreamChoice($0) }
-        let changes = record.changes.compactMap { SessionChange($0, since: record.startDate) }
+        let changes = record.changes.compactMap { SessionChange($0, since: startDate) }
         start.changes = changes.isEmpty ? nil : changes
-        let end = record.limits.duration.map { record.startDate.seconds + (record.limits.before ?? 0) + $0 }
+        let end = record.limits.duration.map { startDate.seconds + (record.limits.before ?? 0) + $0 }
         start.until = end.map { WallTime(seconds: $0) }
-        self.init(start: start, annotations: record.annotations)
+        let annotations = record.annotations?.map { annotation in
+            var annotation = annotation
+            annotation.from = annotation.from.adding(set)
+            annotation.to = annotation.to?.adding(set)
+            annotation.date = annotation.date.adding(set)
+            return annotation
+        }
+        self.init(start: start, annotations: annotations)
     }
 }
 

@@ -33,8 +33,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var limits: Limits
     /// When the recorder resumed the interrupted session, in order.
     package var restarts: [WallTime] = []
-    /// Seconds by which the recorder's clock was set forward during the session, as last noted. Steps, pauses, restarts and clock
-    /// readings have times as if the clock had not been set.
+    /// Seconds by which the recorder's clock was set forward during the session, as last noted. Steps, pauses, annotations,
+    /// restarts, the end and clock readings have times as if the clock had not been set.
     package var clockSet: Double?
     /// Until when the session waits for results after its duration has passed.
     package var resultsUntil: WallTime?

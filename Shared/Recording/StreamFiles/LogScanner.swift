@@ -44,7 +44,6 @@ package struct LogScanner: ~Copyable {
     /// records.
     package let openingEnd: Int?
 
-    private static let pieceSize = 256 << 10
     /// A row's text can't be longer than the frame in which it came, 32 MB, plus the names of its columns.
     private static let maximumRecordSize = 64 << 20
 
@@ -74,10 +73,12 @@ package struct LogScanner: ~Copyable {
     }
 
     /// The same for an open file, which may be renamed meanwhile.
+    /// - Parameter pieceSize: bytes to read at once, more for a longer record.
     package init(
-        _ source: OpenFile, format: LogFormat, root: JSONRoot, from offset: Int? = nil, types: [FieldType]? = nil
+        _ source: OpenFile, format: LogFormat, root: JSONRoot, from offset: Int? = nil, types: [FieldType]? = nil,
+        pieceSize: Int = 256 << 10
     ) throws(RecordingError) {
-        var piece = Piece(offset: 0)
+        var piece = Piece(offset: 0, size: pieceSize)
         var finding = Finding<(end: Int, columns: [String])>.more
         while case .more = finding {
             let isMore = try piece.fill(from: source, limit: Self.maximumRecordSize)
@@ -88,7 +89,7 @@ package struct LogScanner: ~Copyable {
         if case .whole(let found) = finding { opening = found }
         if let opening, let offset, offset > opening.end {
             // With the byte before, which shows whether a record can end there.
-            piece = Piece(offset: offset - 1)
+            piece = Piece(offset: offset - 1, size: pieceSize)
             _ = try piece.fill(from: source, limit: Self.maximumRecordSize)
             piece.place = 1
         } else {
@@ -249,6 +250,7 @@ package struct LogScanner: ~Copyable {
 
     private struct Piece {
         var offset: Int
+        let size: Int
         var place = 0
         var reachesEnd = false
         var bytes: [UInt8] = []
@@ -275,7 +277,7 @@ package struct LogScanner: ~Copyable {
             }
             if count == bytes.count {
                 guard count < limit else { return false }
-                bytes += [UInt8](repeating: 0, count: max(count, LogScanner.pieceSize))
+                bytes += [UInt8](repeating: 0, count: max(count, size))
             }
             while count < bytes.count {
                 let (start, place) = (count, offset + count)

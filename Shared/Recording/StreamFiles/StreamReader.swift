@@ -130,7 +130,8 @@ package struct StreamReader: ~Copyable {
             case .current(let file): opened = file
             case .absent: continue
             }
-            guard let file = opened, var scanner = try? LogScanner(file, format: format, root: root) else { continue }
+            guard let file = opened, var scanner = try? LogScanner(file, format: format, root: root, pieceSize: 4 << 10)
+            else { continue }
             while let record = try? scanner.next() {
                 guard record.isSample else { continue }
                 columns.add(scanner.ownColumns, scanner.types)
@@ -193,6 +194,12 @@ package struct StreamReader: ~Copyable {
                 sequence += 1
                 let isFound = scanner?.find(&cells) ?? false
                 if isFound { return .sample }
+                if isRunning, name == nil {
+                    // The file got its first sample, with new columns, after the stream's columns were determined.
+                    sequence -= 1
+                    scanner = nil
+                    return nil
+                }
                 try note("a sample at byte \(end) has other fields than the stream")
                 continue
             }
