@@ -318,12 +318,14 @@ package final class Session {
     ) throws(RequestError) -> (annotation: Annotation, isNew: Bool) {
         // As last noted, so that a repeated request gets the same time.
         let set = Int64(nanosecondsIn: record.clockSet ?? 0)
-        func placed(_ date: WallTime) -> WallTime { clock.placed(date, ahead: set, at: now) }
-        var request = request
-        request.from = request.from.map(placed)
-        request.to = request.to.map(placed)
-        let known = record.annotations ?? []
-        let (annotation, isNew) = try record.annotation(request, known: known, at: clock.date(at: now))
+        let (known, date) = (record.annotations ?? [], clock.date(at: now))
+        // A request may be repeated long after the first one, when its time no longer shows which clock's it is.
+        for ahead in set == 0 || request.from == nil ? [] : [0, set] {
+            let repeated = request.moved { $0.adding(-ahead) }
+            if let found = try? record.annotation(repeated, known: known, at: date), !found.isNew { return found }
+        }
+        let placed = request.moved { clock.placed($0, ahead: set, at: now) }
+        let (annotation, isNew) = try record.annotation(placed, known: known, at: date)
         guard isNew else { return (annotation, false) }
         record.annotations = known + [annotation]
         noteChange()
@@ -584,5 +586,15 @@ extension SessionRecord.Log {
             gap.reason = .notWritten
             gaps.append(gap)
         }
+    }
+}
+
+extension RecordingAnnotate {
+    /// The same request with other times.
+    fileprivate func moved(_ place: (WallTime) -> WallTime) -> RecordingAnnotate {
+        var moved = self
+        moved.from = from.map(place)
+        moved.to = to.map(place)
+        return moved
     }
 }

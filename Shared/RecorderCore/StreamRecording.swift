@@ -335,8 +335,7 @@ package final class StreamRecording {
     }
 
     /// The part of a stream's first gap that belongs to the session. The samples before that part were taken before the session
-    /// began. The rate determines how many samples belong to it: twice as many as it says if the session begins now, because a
-    /// publisher may be faster. Without a rate, all do.
+    /// began. The rate determines how many samples belong to it; without a rate, all do.
     /// - Parameter uptime: the uptime of the first sample after the gap, in nanoseconds; nil if unknown.
     private func ofSession(_ gap: Gap?, before uptime: Int64?, at now: Moment) -> Gap? {
         guard var gap, let earliest, let rate = log.record.rate, rate > 0, gap.epoch == log.epochs[0].name
@@ -344,10 +343,8 @@ package final class StreamRecording {
         let span =
             uptime.map { $0.subtractingClamped(earliest) }
             ?? sessionClock.date(at: now).distance(from: log.startDate)
-        let seconds = Double(span) / 1e9
         // Unless the past was requested, a sample at the very start may belong to the session too.
-        let possible = Self.samples(in: isFromPast ? seconds : 2 * seconds, at: rate) + (isFromPast ? 0 : 1)
-        let count = min(gap.count, possible)
+        let count = min(gap.count, Self.samples(in: Double(span) / 1e9, at: rate) + (isFromPast ? 0 : 1))
         // A gap after an earlier one belongs to the session from its beginning.
         guard count < gap.count, log.record.gaps.isEmpty else { return gap }
         begin(0, at: gap.from + gap.count - count, now)

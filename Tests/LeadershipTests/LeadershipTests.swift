@@ -406,6 +406,12 @@ struct LeadershipTests {
         one.advance(to: Self.second)
         #expect(one.value?.sessions == Self.left.sessions)
         #expect(one.problems["session walk"] == "session walk can't be continued: the disk is full")
+        // What it had begun has failed.
+        let failure = RecordingEvent(
+            source: "recorder", sequence: 2, session: "walk", date: Self.from, change: .report, status: "failed",
+            step: "")
+        one.core.take(failure, at: one.now)
+        #expect(one.value?.sessions == Self.left.sessions)
         one.answer = .running
         one.core.ended("exited with 74", at: one.now)
         one.carryOut()

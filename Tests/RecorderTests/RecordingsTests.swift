@@ -350,6 +350,10 @@ import Testing
             }
             let dates = [date, before.adding(-3 * 86_400 * Self.second), date.adding(-2 * Self.second)]
             #expect(session.record.annotations?.map(\.from) == dates)
+            script.wait(2 * 86_400 * Self.second)
+            let repeated = RecordingAnnotate(session: "s", label: "fall", from: before)
+            #expect(try !session.annotate(repeated, at: script.now).isNew)
+            script.wait(-2 * 86_400 * Self.second)
             script.core.cancel(session, at: script.now)
             #expect(session.record.endDate == date)
         }
@@ -491,8 +495,8 @@ import Testing
             _ = script.core.giveUp(
                 missing.request, reason: .publisherUnreachable, in: late.identifier, at: script.now)
             let stream = try #require(late.streams[Self.stream])
-            #expect(stream.gaps.map { [$0.from, $0.count] } == [[99_599, 401]])
-            #expect(stream.record.epochs.map(\.from) == [99_599])
+            #expect(stream.gaps.map { [$0.from, $0.count] } == [[99_799, 201]])
+            #expect(stream.record.epochs.map(\.from) == [99_799])
         }
     }
 

@@ -96,7 +96,11 @@ struct NATSConsumerTests {
                 let consumer = try await eventualValue("a consumer", within: Self.limit) {
                     try? Self.consumer(connection)
                 }
-                let place = try consumer.place()
+                // A server may reply before the consumer's leader has its start.
+                let place = try await eventualValue("the consumer's start", within: Self.limit) {
+                    let place = try consumer.place()
+                    return place.given >= stored ? place : nil
+                }
                 #expect(place.acknowledged >= stored && place.given == place.acknowledged, "\(place)")
                 try Self.publish(10..<11, connection)
                 let next = try await eventualValue("the next message", within: Self.limit) {

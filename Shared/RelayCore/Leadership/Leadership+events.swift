@@ -12,8 +12,9 @@ extension Leadership {
         // The recorder does not know the complete session yet. Its reply shows whether the session is over.
         if continuing.contains(session), event.change != .discard { return }
         if SessionStatus(rawValue: event.status)?.isOver == true || event.change == .discard {
-            // The event is about an older session of the same name.
-            if left.contains(session), older.contains(session) { return }
+            // The event is about an older session of the same name, or this recorder failed to continue the session: the next one
+            // may not. A discard holds for all machines.
+            if left.contains(session), older.contains(session) || event.change != .discard { return }
             left.remove(session)
             asking[session] = nil
             unplanned.remove(session)

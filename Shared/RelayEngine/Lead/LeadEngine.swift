@@ -189,6 +189,10 @@ actor LeadEngine: Engine {
                 case RequestError.Reason.finished.code:
                     let request = RecordingStatus(session: continuation.plan.session)
                     if let state = try? await recorder.send(request, timeout: Self.answerTimeout) {
+                        if state.status == SessionStatus.failed.rawValue {
+                            let reason = state.lastFailure ?? "see its report"
+                            return .failed("a session of this name failed on this machine: \(reason)")
+                        }
                         let again = RecordingPlan(session: continuation.plan.session)
                         let reply = try? await recorder.send(again, timeout: Self.answerTimeout)
                         return .over(startDates: [state.startDate, reply?.plan.start.from].compactMap(\.self))
