@@ -28,7 +28,7 @@ struct FoxgloveChannel: Hashable {
     static func all(of stream: StreamDescription) -> [FoxgloveChannel] {
         let topic = "/\(rosName(stream.device))/\(rosName(stream.stream))"
         let properties = stream.fields.enumerated().dropFirst().map { index, name in
-            let type: FieldType = stream.types.map { index < $0.count ? $0[index] : .json } ?? .number
+            let type = FieldType.type(of: index, in: stream.types)
             return (name, Self.name(of: type), type == .number ? stream.unit : nil)
         }
         let json = FoxgloveChannel(

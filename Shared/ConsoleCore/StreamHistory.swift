@@ -26,9 +26,7 @@ package struct StreamHistory: Sendable {
         self.range = range ?? .min..<Int64.max
         self.columns = columns
         types = stream.types
-        numeric = (1..<max(1, stream.fields.count)).filter { field in
-            stream.types.map { field < $0.count && $0[field] == .number } ?? true
-        }
+        numeric = (1..<max(1, stream.fields.count)).filter { FieldType.type(of: $0, in: stream.types) == .number }
         fields = numeric.map { stream.fields[$0] }
         envelope = Envelope(fields: numeric.count, maximumColumns: Self.maximumColumns)
     }

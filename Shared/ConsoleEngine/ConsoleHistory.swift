@@ -5,7 +5,7 @@ import Runtime
 import SessionOverview
 import WebServer
 
-/// The reply of `/api/history`: a stream's past, as far as its publisher keeps it.
+/// The reply of `/api/history`: the past samples of a stream that its publisher still keeps.
 struct ConsoleHistory: Sendable {
     /// Limit of requested samples; the latest are requested.
     private static let maximumSamples = 500_000

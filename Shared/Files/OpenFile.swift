@@ -184,7 +184,7 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// The file's bytes in a range, as far as they exist.
+    /// The file's bytes in a range: fewer if the file ends before the range does.
     package func bytes(in range: Range<Int>) throws(RecordingError) -> [UInt8] {
         let end = min(range.upperBound, Int(try byteCount()))
         var failure: RecordingError?

@@ -3,7 +3,7 @@ package import ZeroMQ
 /// Decides which connections of a socket to close, from the counts of the kernel and of the socket's owner.
 ///
 /// A pure value without sockets or clocks; times are passed in, in nanoseconds of `MonotonicClock`. Bytes that a peer sent and
-/// that nobody took out of the socket are *unfinished*: queued messages, or frames of a message that does not end. Messages may
+/// that the owner has not received are *unfinished*: queued messages, or frames of a message that does not end. Messages may
 /// queue up to the high-water mark while their reader is behind. They differ in one respect: when the reader finds no message,
 /// it has taken all queued ones.
 package struct ConnectionTable: Sendable {

@@ -311,20 +311,20 @@ package final class Session {
     }
 
     /// Keeps an annotation, and marks it in the logs of its streams. A time of the request may be the wall clock's or the
-    /// session's: it is taken as that which is closer to now.
+    /// session's; see `SessionClock.placed`.
     /// - Returns: the annotation, and whether it is new; see `SessionRecord.annotation`.
     package func annotate(
         _ request: RecordingAnnotate, at now: Moment
     ) throws(RequestError) -> (annotation: Annotation, isNew: Bool) {
         // As last noted, so that a repeated request gets the same time.
-        let set = Int64(nanosecondsIn: record.clockSet ?? 0)
+        let set = record.clockAhead
         let (known, date) = (record.annotations ?? [], clock.date(at: now))
         // A request may be repeated long after the first one, when its time no longer shows which clock's it is.
         for ahead in set == 0 || request.from == nil ? [] : [0, set] {
-            let repeated = request.moved { $0.adding(-ahead) }
+            let repeated = request.moved { $0.subtracting(ahead) }
             if let found = try? record.annotation(repeated, known: known, at: date), !found.isNew { return found }
         }
-        let placed = request.moved { clock.placed($0, ahead: set, at: now) }
+        let placed = request.moved { SessionClock.placed($0, at: now.date, ahead: set) }
         let (annotation, isNew) = try record.annotation(placed, known: known, at: date)
         guard isNew else { return (annotation, false) }
         record.annotations = known + [annotation]

@@ -22,7 +22,7 @@ package struct SessionClock: Hashable, Sendable {
     /// never goes back.
     init(resuming record: SessionRecord, at now: Moment) {
         let newest = record.newestDate
-        var date = now.date.subtracting(Int64(nanosecondsIn: record.clockSet ?? 0))
+        var date = now.date.subtracting(record.clockAhead)
         // An earlier set was undone meanwhile.
         if newest.distance(from: date) > Self.leastUndone { date = now.date }
         var anchor = now
@@ -56,13 +56,12 @@ package struct SessionClock: Hashable, Sendable {
         return reading
     }
 
-    /// A date that is either the wall clock's or the session's, in terms of the session's: it is taken as that which is closer to
-    /// now.
-    func placed(_ date: WallTime, ahead: Int64, at now: Moment) -> WallTime {
-        Self.placed(date, at: now.date, ahead: ahead)
-    }
-
-    private static func placed(_ date: WallTime, at wall: WallTime, ahead: Int64) -> WallTime {
+    /// A date that is either the wall clock's or the session's, in terms of the session's. It counts as the wall clock's if it is
+    /// closer to that.
+    /// - Parameters:
+    ///   - wall: the wall clock's present date.
+    ///   - ahead: nanoseconds by which the wall clock is ahead of the session's date.
+    static func placed(_ date: WallTime, at wall: WallTime, ahead: Int64) -> WallTime {
         let fromWall = date.distance(from: wall).magnitude
         return fromWall < date.distance(from: wall.subtracting(ahead)).magnitude ? date.subtracting(ahead) : date
     }
@@ -86,11 +85,5 @@ extension SessionRecord {
     fileprivate var newestDate: WallTime {
         let change = changes.last.map { startDate.adding(Int64(nanosecondsIn: $0.timestamp)) }
         return ([startDate, change, restarts.last].compactMap(\.self) + clocks.map(\.date)).max() ?? startDate
-    }
-}
-
-extension WallTime {
-    fileprivate func subtracting(_ nanoseconds: Int64) -> WallTime {
-        WallTime(nanosecondsSince1970: nanosecondsSince1970.subtractingClamped(nanoseconds))
     }
 }

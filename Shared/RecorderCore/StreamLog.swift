@@ -49,7 +49,7 @@ package final class StreamLog {
     package var timeline: SessionTimeline
 
     /// Markers have the session's date.
-    private let clock: SessionClock
+    let clock: SessionClock
     private let directory: Directory
     private let format: LogFormat
     private let root: JSONRoot

@@ -49,7 +49,7 @@ package final class StreamRecording {
     }
 
     private let held: HeldBytes
-    private let sessionClock: SessionClock
+    private var sessionClock: SessionClock { log.clock }
     private var accountedBytes = 0
     private var announcedGaps = 0
     /// Since when the stream's samples are left out, on the monotonic clock; nil if they were not at the last check.
@@ -186,7 +186,6 @@ package final class StreamRecording {
         name = StreamName(device: record.device, stream: record.stream)
         self.intake = intake
         held = session.held
-        sessionClock = session.clock
         isFromPast = session.record.limits.before != nil
         log = StreamLog(
             record, epochs, epoch: current, next: next, of: session.record, timeline: session.timeline(of: name),

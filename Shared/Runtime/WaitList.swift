@@ -26,7 +26,7 @@ struct WaitList {
     ///   - deadline: the end of the wait, on the monotonic clock.
     ///   - group: tasks of the same group wait together for the same condition, until the deadline of the first: otherwise
     ///     thousands of conditions would be checked with every batch that arrives.
-    /// - Returns: a `Wake` that is told when the wait is over.
+    /// - Returns: a `Wake` that is signalled when the wait is over.
     mutating func add(
         until deadline: Int64, group: AnyHashable?, for isOver: @escaping () -> Bool
     ) -> Wake<Void> {

@@ -43,9 +43,7 @@ package struct StreamOverview: Sendable {
         stream = StreamName(device: log.device, stream: log.stream)
         unit = log.unit
         let whole = reader.log
-        let numeric = (1..<max(1, whole.fields.count)).filter { field in
-            whole.types.map { field < $0.count && $0[field] == .number } ?? true
-        }
+        let numeric = (1..<max(1, whole.fields.count)).filter { FieldType.type(of: $0, in: whole.types) == .number }
         fields = numeric.map { whole.fields[$0] }
         var envelope = Envelope(fields: numeric.count, maximumColumns: maximumColumns)
         var samples = 0

@@ -17,12 +17,12 @@ struct TakenOverTests {
                 let session = try SessionDirectory.create(record, in: data)
                 if name == "over" { try session.writeChecksums() }
             }
-            let moved = try SessionDirectory.setAsideInterrupted(in: data, suffix: ".before-term-7")
+            let moved = try SessionDirectory.setAsideInterrupted(in: data, before: 7)
             let places = ["taken-over/cut.before-term-7", "taken-over/torn.before-term-7"]
             #expect(moved == places.map { data.appending($0) })
             #expect(try SessionDirectory.sessions(in: data).map(\.text) == ["over"])
             for path in moved { #expect(try SessionDirectory(at: path).record().status == .running) }
-            #expect(try SessionDirectory.setAsideInterrupted(in: data, suffix: ".before-term-8") == [])
+            #expect(try SessionDirectory.setAsideInterrupted(in: data, before: 8) == [])
         }
     }
 }

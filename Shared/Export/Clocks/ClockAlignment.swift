@@ -46,8 +46,7 @@ package struct ClockAlignment: Hashable, Sendable {
             }
         }
         // `heard` is on the wall clock, comparisons are not: see `clockSet`.
-        let set = Int64(nanosecondsIn: record.clockSet ?? 0)
-        let heard = epoch.heard.nanosecondsSince1970.subtractingClamped(set)
+        let heard = epoch.heard.subtracting(record.clockAhead).nanosecondsSince1970
         func distance(_ run: [ClockComparison]) -> Int64 {
             run.map { abs($0.date.nanosecondsSince1970 - heard) }.min() ?? .max
         }

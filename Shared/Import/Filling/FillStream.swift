@@ -63,9 +63,7 @@ struct FillStream {
         let log = record.logs[index]
         self.log = log
         fields = Array(log.fields.dropFirst())
-        types = log.fields.indices.dropFirst().map { field in
-            log.types.map { field < $0.count ? $0[field] : .json } ?? .number
-        }
+        types = log.fields.indices.dropFirst().map { FieldType.type(of: $0, in: log.types) }
         try read(record, session)
     }
 

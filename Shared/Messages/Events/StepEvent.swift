@@ -22,7 +22,7 @@ public struct StepEvent: Event, Hashable {
         public static let gap = Change(rawValue: "gap")
         /// A new device is counted from now on, in `stream`.
         public static let appear = Change(rawValue: "appear")
-        /// A subscription expired because nobody used it; the event has its last total.
+        /// A subscription expired because no client renewed it; the event has its last total.
         public static let end = Change(rawValue: "end")
     }
 
@@ -44,7 +44,7 @@ public struct StepEvent: Event, Hashable {
     public var startDate: WallTime?
     /// In an update: all steps since the subscription began, not only those since the last update.
     public var numberOfSteps: Int?
-    /// Steps per second; absent while nobody walks.
+    /// Steps per second; absent between bouts of walking.
     public var cadence: Double?
     /// When the current bout of walking, or the one that just ended, began.
     public var boutStart: WallTime?

@@ -22,6 +22,13 @@ public struct FieldType: RawRepresentable, Codable, Hashable, Sendable {
     /// The maximum nesting of arrays and objects in a value.
     public static let maximumDepth = 16
 
+    /// The type of a stream's field.
+    /// - Parameter types: the stream's types; nil if all fields are numbers. A document that somebody changed may have too few.
+    package static func type(of field: Int, in types: [FieldType]?) -> FieldType {
+        guard let types else { return .number }
+        return field < types.count ? types[field] : .json
+    }
+
     /// Whether a field of this type accepts a value.
     /// - Parameter value: a JSON value, without surrounding blanks.
     public func accepts(_ value: UnsafeRawBufferPointer) -> Bool {

@@ -1,8 +1,8 @@
 /// The status of a session's recording. It only ever advances.
 ///
-/// The words and their order are the ancestors', without those that no session here has: a session exists from its start, asks
-/// nobody for permission, and finishes its files with its results. Any forward jump is legal; a step back or a repeat is
-/// ignored, so that a late report of an earlier stage can't undo a cancellation or a failure.
+/// The words and their order are the ancestors', without those that no session here has: a session exists from its start, needs
+/// no permission, and finishes its files with its results. Any forward jump is legal; a step back or a repeat is ignored, so
+/// that a late report of an earlier stage can't undo a cancellation or a failure.
 package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable, CustomStringConvertible {
     case starting, running, waitingToStop, processingResults, finished, cancelled, failed
 

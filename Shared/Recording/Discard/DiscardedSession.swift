@@ -36,7 +36,7 @@ package struct DiscardedSession: Codable, Hashable, Sendable {
         devices = Set(record.logs.map(\.device)).sorted().map { PersonalName(of: $0) }
         startDate = record.startDate
         // A publisher on the recorder's machine has the date that was set.
-        endDate = record.endDate.map { max($0, $0.adding(Int64(nanosecondsIn: record.clockSet ?? 0))) } ?? date
+        endDate = record.endDate.map { max($0, $0.adding(record.clockAhead)) } ?? date
         self.uploaded = uploaded
         self.reason = reason
         self.date = date

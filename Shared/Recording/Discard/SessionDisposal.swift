@@ -121,16 +121,13 @@ package struct SessionDisposal: Sendable {
 
     package func erase(_ name: PersonalName) throws(RecordingError) {
         let directory = retired(name)
-        for part in try SessionDirectory.partsSetAside(of: name, in: data) {
-            try Directory.removeTree(
-                part.directory.path, advice: "Let this user write to it, then discard the session again.")
+        let entries = try directory.names().filter { $0 != SessionDirectory.recordName }.map {
+            directory.path.appending($0)
         }
-        for entry in try directory.names() where entry != SessionDirectory.recordName {
-            try Directory.removeTree(
-                directory.path.appending(entry),
-                advice: "Let this user write to it, then discard the session again.")
+        let parts = try SessionDirectory.partsSetAside(of: name, in: data).map(\.directory.path)
+        for path in parts + entries {
+            try Directory.removeTree(path, advice: "Let this user write to it, then discard the session again.")
         }
-        // The rest must be gone durably before the record is.
         if directory.exists { try directory.sync(calls: calls) }
         if directory.contains(SessionDirectory.recordName) {
             try Directory.removeFile(directory.path.appending(SessionDirectory.recordName))

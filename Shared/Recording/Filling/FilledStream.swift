@@ -59,7 +59,7 @@ final class FilledStream {
             reader = known
         } else {
             reader = try FillReader(
-                directory.path.appending(files[file].name), format: format, root: root, fields: columns)
+                directory.path.appending(files[file].name), format: format, root: root, columns: columns)
             readers[file] = reader
         }
         try reader.find(from, of: epoch)
@@ -75,11 +75,11 @@ final class FillReader {
     /// The epoch and number of the next samples, once their marker was read.
     private var place: (epoch: String, from: Int)?
 
-    init(_ path: FilePath, format: LogFormat, root: JSONRoot, fields: [String]) throws(RecordingError) {
+    init(_ path: FilePath, format: LogFormat, root: JSONRoot, columns: [String]) throws(RecordingError) {
         let scanner = try LogScanner(path, format: format, root: root)
         self.scanner = scanner
         self.path = path
-        cells = SampleCells(fields: fields)
+        cells = SampleCells(fields: columns)
     }
 
     /// The offset up to which the file was read.

@@ -8,7 +8,7 @@ package struct FormattedRows: Hashable, Sendable {
     }
 
     /// The uptimes of the rows that were formatted as records, in seconds of the publisher's clock. The formatter reuses the
-    /// memory for the next batch if nobody else holds it.
+    /// memory for the next batch if there is no other reference to it.
     package internal(set) var uptimes: [Double] = []
     package internal(set) var paused = 0
     /// Where written rows do not follow each other: empty for a batch without a pause. The first requested row counts as

@@ -50,8 +50,7 @@ package struct RecordFormatter: Sendable {
         self.format = format
         formatter = format.formatter
         self.sensorType = sensorType
-        // A document that somebody changed may have too few types.
-        self.types = types.map { types in fields.indices.map { $0 < types.count ? types[$0] : .json } }
+        self.types = types.map { types in fields.indices.map { FieldType.type(of: $0, in: types) } }
         var taken = Set(Self.leading + (types == nil ? Self.numericTrailing : Self.recordTrailing))
         self.fields = fields.dropFirst().map { field in
             var name = field

@@ -5,15 +5,17 @@ package import SystemPackage
 extension SessionDirectory {
     /// Beside `recordings`, so that no program finds these sessions.
     package static let takenOverName = "taken-over"
+    /// What follows the session's name in the name of such a part; the lease's term follows.
+    private static let beforeTerm = ".before-term-"
 
     /// Moves interrupted sessions out of the way, with everything recorded in them. No recorder of this shard may run in the data
     /// directory.
     /// - Parameters:
     ///   - shard: the shard whose sessions are moved; nil for all sessions.
-    ///   - suffix: appended to the sessions' names, which are used again.
+    ///   - term: the lease's term that begins. It distinguishes parts of the same session, whose name is used again.
     /// - Returns: the new paths.
     package static func setAsideInterrupted(
-        in data: FilePath, of shard: Shard? = nil, suffix: String, calls: FileCalls = .system
+        in data: FilePath, of shard: Shard? = nil, before term: Int, calls: FileCalls = .system
     ) throws(RecordingError) -> [FilePath] {
         let names = try recordings(in: data).exists ? sessions(in: data) : []
         var moved: [FilePath] = []
@@ -21,7 +23,7 @@ extension SessionDirectory {
             let directory = SessionDirectory(session, in: data)
             if directory.hasChecksums { continue }
             if let shard, (try? directory.record())?.shard != shard { continue }
-            let new = "\(takenOverName)/\(session)\(suffix)"
+            let new = "\(takenOverName)/\(session)\(beforeTerm)\(term)"
             try Directory(data.appending(takenOverName)).create()
             try Directory(data).rename("\(recordingsName)/\(session)", to: new, calls: calls)
             moved.append(data.appending(new))
@@ -41,7 +43,7 @@ extension SessionDirectory {
         var parts: [SessionDirectory] = []
         for part in try directory.names().sorted() {
             // A session's own name may have dots too.
-            guard let suffix = part.ranges(of: ".before-term-").last,
+            guard let suffix = part.ranges(of: beforeTerm).last,
                 PersonalName(of: String(part[..<suffix.lowerBound])) == name
             else { continue }
             parts.append(try SessionDirectory(at: directory.path.appending(part)))

@@ -5,7 +5,7 @@ extension SessionPlan {
     /// The plan to record the session from its start. Another machine's clock was not set, so dates are the wall clock's: see
     /// `SessionRecord.clockSet`.
     package init(_ record: SessionRecord) {
-        let set = Int64(nanosecondsIn: record.clockSet ?? 0)
+        let set = record.clockAhead
         let startDate = record.startDate.adding(set)
         let isDefault = record.isFormatDefault == true
         let choices = Dictionary((record.choices ?? []).map { ($0.stream, $0) }) { first, _ in first }

@@ -36,6 +36,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     /// Seconds by which the recorder's clock was set forward during the session, as last noted. Steps, pauses, annotations,
     /// restarts, the end and clock readings have times as if the clock had not been set.
     package var clockSet: Double?
+    /// The same in nanoseconds; 0 if the clock was not set.
+    package var clockAhead: Int64 { Int64(nanosecondsIn: clockSet ?? 0) }
     /// Until when the session waits for results after its duration has passed.
     package var resultsUntil: WallTime?
     /// Failures other than lost samples.

@@ -74,8 +74,8 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         try LineFile(fileName, in: directory).lines().compactMap { try? WireCoding.decode(RemovedFile.self, from: $0) }
     }
 
-    /// Adds files that are about to be removed. When this returns, their lines survive a power cut. A line that was torn by an
-    /// earlier power cut is cut off.
+    /// Adds files that are about to be removed. When this returns, their lines survive a power cut. If an earlier
+    /// power cut tore the last line, that line is removed.
     ///
     /// - Throws: `noSpace`, `notPermitted` or `inputOutput`; the file is then as before.
     package static func append(_ files: [RemovedFile], in directory: Directory) throws(RecordingError) {

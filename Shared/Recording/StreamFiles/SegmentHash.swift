@@ -4,8 +4,8 @@ import Hashing
 /// The SHA-256 of a growing file, computed from each piece as it is written, while the bytes are in the processor's cache, so
 /// that no bytes must be read when the file is finished. Bytes that another program wrote before are read once.
 ///
-/// Durable bytes are dropped from the page cache; otherwise a session would fill it with files that nobody reads. Confined to one
-/// thread.
+/// Durable bytes are dropped from the page cache; otherwise a session would fill it with files that no program reads. Confined to
+/// one thread.
 package struct SegmentHash {
     /// The number of bytes hashed so far.
     package private(set) var count = 0

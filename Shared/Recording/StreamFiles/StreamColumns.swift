@@ -16,9 +16,7 @@ struct StreamColumns {
         var log = log
         // A document that somebody has changed may name none.
         if log.fields.isEmpty { log.fields = ["uptime"] }
-        types = log.fields.indices.map { field in
-            log.types.map { field < $0.count ? $0[field] : .json } ?? .number
-        }
+        types = log.fields.indices.map { FieldType.type(of: $0, in: log.types) }
         let formatter = RecordFormatter(format: format, sensorType: log.stream, fields: log.fields, types: log.types)
         names = formatter.fields
         self.log = log
@@ -28,7 +26,7 @@ struct StreamColumns {
     /// - Parameter types: what they are; nil if all are numbers.
     mutating func add(_ columns: [String], _ types: [FieldType]?) {
         for (index, name) in columns.enumerated() {
-            let type = types.map { index < $0.count ? $0[index] : .json } ?? .number
+            let type = FieldType.type(of: index, in: types)
             guard let known = names.firstIndex(of: name) else {
                 names.append(name)
                 log.fields.append(name)

@@ -5,7 +5,7 @@ import SystemPackage
 /// Writes the files of one stream from the write-ahead log, some time behind it.
 ///
 /// The files depend on the log's frames alone, so the same type writes them while a session runs and again after a crash. Data
-/// that the files lack is in the log, so nobody waits for a write, and a failed write may be repeated later. A failed sync is
+/// that the files lack is in the log, so no request waits for a write, and a failed write may be repeated later. A failed sync is
 /// final: every later call throws the same error, and the log has what is needed to write the file again.
 ///
 /// Confined to one thread.

@@ -131,7 +131,7 @@ package final class Leadership: ProgramCore {
         candidateFrom = now
     }
 
-    /// Whether this machine holds the lease, as far as it knows.
+    /// Whether this machine holds the lease, by the last answer that it received.
     package var isLeading: Bool { term != nil }
     package var leadingTerm: Int? { term?.value.term }
     /// Whether the servers answered the last request.

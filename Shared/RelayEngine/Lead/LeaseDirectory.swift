@@ -35,8 +35,7 @@ struct LeaseDirectory {
     func prepare(term: Int, setsAside: Bool) throws(RecordingError) -> [FilePath] {
         let lock = try DataLock.acquire(in: data, shard: shard)
         defer { withExtendedLifetime(lock) {} }
-        let suffix = ".before-term-\(term)"
-        let moved = setsAside ? try SessionDirectory.setAsideInterrupted(in: data, of: shard, suffix: suffix) : []
+        let moved = setsAside ? try SessionDirectory.setAsideInterrupted(in: data, of: shard, before: term) : []
         try Directory(data).replace(name, with: StoredJSON.document(Note(lease: lease, term: term)))
         return moved
     }
