@@ -11,6 +11,7 @@ extension Simulation {
     func finish() throws {
         guard let recorder, violations.isEmpty else { return }
         // Everything works again, and every program runs.
+        disk?.endFailures()
         let asleep = publishers.map(\.clock.sleep) + [clock.sleep]
         if let end = asleep.compactMap(\.?.upperBound).max() { try advance(until: end) }
         for index in publishers.indices {

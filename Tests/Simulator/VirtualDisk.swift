@@ -177,6 +177,8 @@ final class VirtualDisk: Sendable {
         state.withLock { $0.failing = (calls, count, error) }
     }
 
+    func endFailures() { state.withLock { $0.failing = nil } }
+
     /// A program begins on this disk: its predecessor's data is still in the system's memory, unless the power was cut.
     func begin() {
         state.withLock {
