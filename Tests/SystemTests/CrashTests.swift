@@ -266,9 +266,7 @@ struct CrashTests {
                     // The publisher hangs, so the stop must wait for it.
                     try publisher.send(.stop)
                     let stop = Task { try await cutoff.stop("walk", with: cutoff.otherRequests()) }
-                    try await eventually("the stop") {
-                        try await cutoff.status("walk") == "waitingToStop"
-                    }
+                    try await cutoff.reach("waitingToStop", of: "walk")
                     try await cutoff.kill(recorder)
                     try publisher.send(.resume)
                     try await cutoff.recorder { _ in
@@ -307,7 +305,7 @@ struct CrashTests {
                     try await cutoff.more(100, in: "gone")
                     try FileManager.default.removeItem(
                         atPath: cutoff.directory.appending("recordings/gone").string)
-                    try await eventually("the failure") { try await cutoff.status("gone") == "failed" }
+                    try await cutoff.reach("failed", of: "gone")
                     let result = try await cutoff.stop("gone")
                     #expect(result.status == "failed")
                     #expect(result.report.failures.contains { $0.contains("removed") })
@@ -326,8 +324,19 @@ extension Cutoff {
         try await recordings.send(request, timeout: .seconds(60))
     }
 
-    func status(_ session: String) async throws -> String {
-        try await recordings.send(RecordingStatus(session: session), timeout: .seconds(60)).status
+    /// Waits until a session has a status.
+    /// - Throws: `TestFailure` with the statuses that it had instead.
+    func reach(_ status: String, of session: String) async throws {
+        var passed: [String] = []
+        do {
+            try await eventually("\(session): \(status)") {
+                let current = try await recordings.send(RecordingStatus(session: session), timeout: .seconds(60)).status
+                if passed.last != current { passed.append(current) }
+                return current == status
+            }
+        } catch let failure as TestFailure {
+            throw TestFailure("\(failure); it was \(passed)")
+        }
     }
 
     /// The number of samples that the first stream has published.
