@@ -4,4 +4,6 @@ package import Messages
 package struct FormerRun: Sendable {
     package var description: StreamDescription
     package var heard: WallTime
+    /// Whether the run is known from a session's files alone: its clock was then not read when the run was last heard.
+    var isRecorded = false
 }

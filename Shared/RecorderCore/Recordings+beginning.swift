@@ -41,6 +41,7 @@ extension Recordings {
             recovered.record, recovered: recovered, in: directory, appender: appender, held: held, at: now)
         // Files that were renamed just before the interruption were not announced.
         session.announced = recovered.listedFiles
+        noteRuns(of: session)
         sessions[session.identifier] = session
         routes = TopicTable()
         log(.notice, "continuing an interrupted recording", session, ["status": "\(session.status)"])

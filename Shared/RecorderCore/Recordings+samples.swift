@@ -102,12 +102,24 @@ extension Recordings {
         runs[description.name] = (FormerRun(description: description, heard: date), former)
     }
 
+    /// Notes the last runs of a resumed session's streams. A recorder that was just started may still receive their samples
+    /// after the publisher's next run was described, and without ever receiving a description of them.
+    func noteRuns(of session: Session) {
+        for stream in session.ordered where runs.count < Self.maximumNames {
+            let old = runs[stream.name]
+            guard let run = stream.lastRun, old.map({ $0.last.heard < run.heard }) ?? true else { continue }
+            runs[stream.name] = (run, old?.last.description.epoch == run.description.epoch ? old?.former : old?.last)
+        }
+    }
+
     /// The runs of a publisher before the described one. If the session begins in the past, those heard of after its start; if it
     /// begins now with this stream, those that ended before.
     private func formers(of description: StreamDescription, from first: Int?, in session: Session) -> [FormerRun] {
         let known = runs[description.name].map { [$0.former, $0.last].compactMap { $0 } } ?? []
         let described = known.prefix { $0.description.epoch != description.epoch }
-        if session.record.limits.before != nil { return described.filter { $0.heard > session.record.startDate } }
+        if session.record.limits.before != nil {
+            return described.filter { !$0.isRecorded && $0.heard > session.record.startDate }
+        }
         // Two publishers that run at the same time, by mistake, have different replay addresses.
         return first == nil ? [] : described.filter { $0.description.replay == description.replay }
     }

@@ -195,7 +195,7 @@ package final class StreamRecording {
     /// The stored state of the stream.
     package var record: SessionRecord.Log { record(log.epochs) }
 
-    private func record(_ epochs: [PublisherEpoch]) -> SessionRecord.Log {
+    private func record(_ epochs: some Sequence<PublisherEpoch>) -> SessionRecord.Log {
         var record = log.record
         record.file = log.openFile
         record.epochs = epochs.map { epoch in
@@ -323,6 +323,18 @@ package final class StreamRecording {
     /// - Returns: whether they must be requested.
     func expectPast(_ description: StreamDescription) -> Bool {
         intake.expect(epoch: description.epoch, upTo: description.nextSequence)
+    }
+
+    /// The publisher's last run, as far as it was recorded.
+    var lastRun: FormerRun? {
+        guard let epoch = record(log.epochs.suffix(1)).epochs.last else { return nil }
+        return FormerRun(
+            description: StreamDescription(
+                source: Program.sensorPublisher.rawValue, sequence: 0, device: name.device, stream: name.stream,
+                epoch: epoch.epoch, state: .running, fields: log.record.fields, types: log.record.types,
+                unit: log.record.unit, rate: log.record.rate, packed: false, nextSequence: epoch.next,
+                replay: epoch.replay, clock: epoch.clock, origin: epoch.origin),
+            heard: epoch.heard, isRecorded: true)
     }
 
     /// The first sample of an earlier run that belongs to the session, according to the stream's rate.

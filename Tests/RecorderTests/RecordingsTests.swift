@@ -543,6 +543,23 @@ import Testing
         }
     }
 
+    /// As above, but the recorder was restarted meanwhile, and heard no description of the run that has ended.
+    @Test func samplesOfARunThatEndedAroundARestartAreInNoSessionThatBeginsAfterIt() throws {
+        try withScript { script in
+            script.keepLog()
+            try script.sample(5)
+            _ = script.settle()
+            let (_, first) = try script.restart()
+            script.restartPublisher(as: "now")
+            let late = try script.begin("late")
+            script.restartPublisher(as: "e", at: 5)
+            try script.sample(5)
+            let stream = try #require(late.streams[Self.stream])
+            #expect(stream.record.epochs.map(\.epoch) == ["now"])
+            #expect(first.streams[Self.stream]?.intake.next(of: "e") == 10, "they belong to the session that ran then")
+        }
+    }
+
     @Test func recordsBeginAFileOfTheirOwnAndOneThatIsNotAsItsTypesSayIsAGap() throws {
         try withScript { script in
             _ = script.settle()
