@@ -21,7 +21,7 @@ package struct ArchiverCommand: ServiceCommand {
         return configuration
     }()
 
-    @OptionGroup package var options: ServiceOptions
+    @OptionGroup package var options: ProgramOptions
 
     @OptionGroup package var settings: SettingFlags<ArchiverSettings>
 

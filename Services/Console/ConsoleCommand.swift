@@ -14,7 +14,7 @@ package struct ConsoleCommand: ServiceCommand {
             other machines can open it over TLS.
             """)
 
-    @OptionGroup package var options: ServiceOptions
+    @OptionGroup package var options: ProgramOptions
 
     @OptionGroup package var settings: SettingFlags<ConsoleSettings>
 

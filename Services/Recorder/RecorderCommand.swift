@@ -17,7 +17,7 @@ package struct RecorderCommand: ServiceCommand {
         return configuration
     }()
 
-    @OptionGroup package var options: ServiceOptions
+    @OptionGroup package var options: ProgramOptions
 
     @OptionGroup package var settings: SettingFlags<RecorderSettings>
 

@@ -12,7 +12,7 @@ package struct SensorPublisherCommand: ServiceCommand {
         abstract: "Sample sensors, generated signals, files or standard input, and publish the samples.",
         discussion: "Configure one stream with options, or several with \"streams\" in a configuration file.")
 
-    @OptionGroup package var options: ServiceOptions
+    @OptionGroup package var options: ProgramOptions
 
     @OptionGroup package var settings: SettingFlags<PublisherSettings>
 

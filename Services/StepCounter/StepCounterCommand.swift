@@ -18,7 +18,7 @@ package struct StepCounterCommand: ServiceCommand {
         return configuration
     }()
 
-    @OptionGroup package var options: ServiceOptions
+    @OptionGroup package var options: ProgramOptions
 
     @OptionGroup package var settings: SettingFlags<StepCounterSettings>
 

@@ -22,7 +22,7 @@ private struct TestCommand: ServiceCommand {
     static let program = Program.recorder
     static let configuration = commandConfiguration(abstract: "Tests.")
 
-    @OptionGroup var options: ServiceOptions
+    @OptionGroup var options: ProgramOptions
     @OptionGroup var settings: SettingFlags<TestSettings>
 
     static func check(_ settings: TestSettings, _ configuration: ServiceConfiguration) throws {
@@ -85,6 +85,26 @@ struct ServiceCommandTests {
     func aCommandLineThatMakesNoSenseIsAUsageError(arguments: [String]) throws {
         let error = #expect(throws: (any Error).self) { try TestCommand.parseAsRoot(arguments) }
         #expect(TestCommand.exitCode(for: try #require(error)).rawValue == ServiceKit.ExitStatus.usage.rawValue)
+    }
+
+    /// Each of them is an option of the program, which its subcommands would ignore.
+    @Test(arguments: [
+        ["health", "--check"], ["--check", "health"], ["health", "--interval", "2s"], ["--behave", "health", "health"],
+    ])
+    func aSubcommandRefusesOptionsOfTheProgramAlone(arguments: [String]) async throws {
+        let error = await #expect(throws: (any Error).self) { try await TestCommand.command(arguments) }
+        let refusal = try #require(error)
+        #expect(TestCommand.exitCode(for: refusal).rawValue == ServiceKit.ExitStatus.usage.rawValue)
+        #expect(TestCommand.message(for: refusal).contains("recorder health: Unknown option '--"))
+    }
+
+    @Test func aSubcommandTakesItsOwnOptionsAnywhere() async throws {
+        let arguments = ["--data", "health", "health", "--reply", "tcp://127.0.0.1:5561", "--timeout", "5s"]
+        let command = try #require(try await TestCommand.command(arguments) as? HealthCommand<TestCommand>)
+        #expect(command.timeout == .seconds(5))
+        let reader = try ConfigurationReader(for: .recorder, flags: command.options.flags, environment: [:])
+        #expect(try ServiceConfiguration(for: .recorder, reading: reader).dataDirectory == "health")
+        #expect(try await TestCommand.command(["--check"]) is TestCommand)
     }
 
     @Test func aFlagsMistakeIsExplainedInItsOwnWords() throws {

@@ -9,7 +9,7 @@ package import ZeroMQ
 /// struct RecorderCommand: ServiceCommand {
 ///     static let program = Program.recorder
 ///     static let configuration = commandConfiguration(abstract: "Record sessions of sensor data.")
-///     @OptionGroup var options: ServiceOptions
+///     @OptionGroup var options: ProgramOptions
 ///     @OptionGroup var settings: SettingFlags<RecorderSettings>
 ///
 ///     static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService { … }
@@ -22,7 +22,7 @@ package protocol ServiceCommand: AsyncParsableCommand {
     static var program: Program { get }
 
     /// The options that every program has.
-    var options: ServiceOptions { get }
+    var options: ProgramOptions { get }
 
     var settings: SettingFlags<Settings> { get }
 
@@ -54,6 +54,42 @@ extension ServiceCommand {
         var flags = options.flags
         flags.add(settings.flags)
         return flags
+    }
+
+    package static func main() async {
+        do {
+            var command = try await command(Array(CommandLine.arguments.dropFirst()))
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            exit(withError: error)
+        }
+    }
+
+    /// The program's command, or the subcommand that a line names.
+    ///
+    /// The parser takes a program's options anywhere in the line. So that a subcommand does not ignore one that it does not have,
+    /// such as `--check`, its part of the line is parsed again, without the program.
+    package static func command(_ line: [String]) async throws -> any ParsableCommand {
+        let command = try await asyncParseAsRoot(line)
+        let subcommand = type(of: command)
+        guard configuration.subcommands.contains(where: { $0 == subcommand }) else { return command }
+        let name = subcommand.configuration.commandName ?? ""
+        var refusal: String?
+        // An option's value may be the same word.
+        for place in line.indices where line[place] == name {
+            do {
+                _ = try subcommand.parse(Array(line[..<place] + line[(place + 1)...]))
+                return command
+            } catch {
+                refusal = refusal ?? subcommand.message(for: error)
+            }
+        }
+        guard let refusal else { return command }
+        throw ValidationError("\(program) \(name): \(refusal)")
     }
 
     package func run() async throws {

@@ -1,11 +1,8 @@
 package import ArgumentParser
 
-/// The options of every program and its subcommands.
+/// The options that every program shares with its subcommands.
 package struct ServiceOptions: ParsableArguments {
     @OptionGroup package var settings: SettingFlags<ServiceSettings>
-
-    @Flag(help: "Check the configuration and the state on disk, then exit.")
-    package var check = false
 
     package init() {}
 
