@@ -39,6 +39,7 @@ struct CSVExportTests {
                 "phone/events", 0.01, #"52.250,"a,\"b\"",true,"2026-11-21T08:00:00Z",{"x":[1, "y"]}"#)
             try session.sample("phone/events", 0.02, #"null,"",null,null,"text""#)
             try session.sample("phone/events", 0.03, #"1152921504606846977,null,false,"","""#)
+            try session.sample("phone/events", 0.04, #"1,"12, rue X",true,"2026-11-21T08:00:00Z",6"#)
             try session.finish(at: 1)
             #expect(session.directory.verify().findings.filter { $0.verdict == .damaged } == [])
             let exported = try Exported(session.directory, to: directory.appending("out"), .csv)
@@ -48,6 +49,7 @@ struct CSVExportTests {
                     2026-11-21 10:00:00.010000000Z,52.250,"a,""b""",true,2026-11-21T08:00:00Z,"{""x"":[1,""y""]}"
                     2026-11-21 10:00:00.020000000Z,,"",,,"""text"""
                     2026-11-21 10:00:00.030000000Z,1152921504606846977,,false,"",""""""
+                    2026-11-21 10:00:00.040000000Z,1,"12, rue X",true,2026-11-21T08:00:00Z,6
 
                     """#)
         }

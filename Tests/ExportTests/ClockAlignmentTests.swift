@@ -29,6 +29,43 @@ struct ClockAlignmentTests {
         #expect(alignment.recorderTime(of: 12345) == 12345)
     }
 
+    /// A relay answers with the uptime of its own machine, which started 27 days after the publisher's.
+    @Test func aRelaysClockIsNotThePublishers() throws {
+        let start = try WallTime(iso8601: "2026-11-21T10:00:00Z")
+        var record = SessionRecord(
+            session: try SessionIdentifier("s"), task: "", step: "", streams: [], format: .json, root: .array,
+            status: .finished, startDate: start)
+        record.clocks = [
+            ClockComparison(
+                endpoint: "tcp://relay", date: start, clock: ClockReading(uptime: 259_200, date: start), roundTrip: 0)
+        ]
+        var epoch = SessionRecord.Epoch(
+            epoch: "E1", clock: ClockReading(uptime: 2_592_000, date: start), replay: "tcp://relay")
+        epoch.isRelayed = true
+        var alignment = ClockAlignment(of: epoch, in: record)
+        #expect(alignment.points.isEmpty)
+        #expect(alignment.recorderTime(of: 5_000_000_000) == 5_000_000_000)
+    }
+
+    /// Its stream of markers has no clock offsets, and the session's other events are on the recorder's clock.
+    @Test func gapsOfXDFAreOnTheRecordersClock() throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("a/b", fields: ["x"])
+            session.compareClocks(at: 2, ahead: 2)
+            try session.sample("a/b", 2.5, "0")
+            try session.gap("a/b", count: 3, at: 2.6)
+            try session.sample("a/b", 2.75, "1")
+            try session.finish(at: 3)
+            let exported = try Exported(session.directory, to: directory.appending("out"), .xdf) { $0.clock = .own }
+            let text = Array("gap a/b: notRetained (3)".utf8)
+            let time = withUnsafeBytes(of: 0.5.bitPattern.littleEndian) { Array($0) }
+            let marker = time + [1, UInt8(text.count)] + text
+            let file = try #require(exported.files["s1.xdf"])
+            #expect(Array(file).contains(marker))
+        }
+    }
+
     /// A publisher's clock is 2 s ahead at first and 3 s an hour later, at the end.
     @Test func timesOfADriftingClockAreTheRecorders() throws {
         try withTemporaryDirectory { directory in

@@ -63,4 +63,38 @@ struct ResamplerTests {
         }.table
         #expect(table == "time,x\n0.01,1\n0.015,NaN\n0.02,NaN\n0.025,NaN\n0.03,3\n")
     }
+
+    /// A clock may be set, and two samples may have the same time.
+    @Test(
+        arguments: [
+            ([0, 0.01, 0.01, 0.02], "time,x\n0,0\n0.01,1\n0.02,3\n"),
+            ([0.02, 0.03, 0.02, 0.04], "time,x\n0.02,0\n0.03,1\n0.04,3\n"),
+        ] as [([Double], String)])
+    func eachMultipleHasOneSample(_ times: [Double], _ expected: String) throws {
+        let table = try Self.resampled(100) { session in
+            for (index, time) in times.enumerated() { try session.sample("a/b", time, "\(index)") }
+        }.table
+        #expect(table == expected)
+    }
+
+    @Test(arguments: LogFormat.allCases)
+    func textsInAColumnOfJSONStayJSON(_ format: LogFormat) throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add(
+                "a/b", fields: ["x", "any"], types: [.number, .number, .json], rate: 100, format: format)
+            for (index, value) in [#""text""#, #""6""#, #""north""#, "6"].enumerated() {
+                try session.sample("a/b", Double(index + 1) / 100, "\(index),\(value)")
+            }
+            try session.finish(at: 1)
+            let recorded = try Exported(session.directory, to: directory.appending("recorded"), .csv) {
+                $0.clock = .recorder
+            }
+            let resampled = try Exported(session.directory, to: directory.appending("resampled"), .csv) {
+                $0.clock = .recorder
+                $0.rate = 100
+            }
+            #expect(try resampled.text("s1/a_b.csv") == recorded.text("s1/a_b.csv"))
+        }
+    }
 }

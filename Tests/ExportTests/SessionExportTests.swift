@@ -36,6 +36,20 @@ struct SessionExportTests {
         }
     }
 
+    /// The part of a provenance file that lists absent samples.
+    private struct Absences: Decodable {
+        struct Stream: Decodable {
+            struct Absence: Decodable {
+                var reason: String
+                var count: Int
+            }
+
+            var absent: [Absence]
+        }
+
+        var streams: [Stream]
+    }
+
     @Test(arguments: SessionExport.Format.allCases)
     func aDamagedSessionIsExportedOnlyOnRequest(_ format: SessionExport.Format) throws {
         try withTemporaryDirectory { directory in
@@ -43,7 +57,8 @@ struct SessionExportTests {
             let file = session.path.appending(session.record.logs[0].files[0].name)
             var bytes = try Data(contentsOf: URL(filePath: file.string))
             // Damages a digit of a sample in the middle.
-            bytes[bytes.count / 2] = UInt8(ascii: "!")
+            let field = try #require(bytes.range(of: Data(#""x":"#.utf8), in: bytes.count / 2..<bytes.count))
+            bytes[field.upperBound] = UInt8(ascii: "!")
             try bytes.write(to: URL(filePath: file.string))
             let out = directory.appending("out")
             let error = #expect(throws: RecordingError.self) { try Exported(session.directory, to: out, format) }
@@ -55,8 +70,29 @@ struct SessionExportTests {
             // The samples before the damage, and the other file.
             #expect((51..<100).contains(exported.outcome.samples))
             let name = try #require(exported.files.keys.first { $0.hasSuffix("provenance.json") })
-            let provenance = try JSONDecoder().decode(JSONValue.self, from: Data(exported.text(name).utf8))
-            #expect("\(provenance)".contains("damaged"))
+            let provenance = try JSONDecoder().decode(Absences.self, from: Data(exported.text(name).utf8))
+            let absent = try #require(provenance.streams.first?.absent)
+            #expect(absent.map(\.reason) == ["damaged"])
+            #expect(absent.map(\.count) == [100 - exported.outcome.samples])
+            #expect(try exported.text(name).contains("\"verdict\" : \"damaged\""))
+        }
+    }
+
+    /// No marker after the damage shows how many samples can't be read.
+    @Test func damageAtTheEndOfAStreamIsListed() throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.made(in: directory)
+            let file = session.path.appending(session.record.logs[0].files[1].name)
+            let bytes = try Data(contentsOf: URL(filePath: file.string))
+            try bytes.prefix(bytes.count / 2).write(to: URL(filePath: file.string))
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv) {
+                $0.acceptsDamage = true
+                $0.clock = .recorder
+            }
+            #expect((51..<100).contains(exported.outcome.samples))
+            let gaps = try exported.text("s1/gaps.tsv").split(separator: "\n")
+            #expect(gaps.count == 2)
+            #expect(gaps.last?.hasSuffix("\t\tdamaged\tE1\t\t0") == true)
         }
     }
 

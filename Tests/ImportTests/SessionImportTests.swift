@@ -1,4 +1,5 @@
 import Archives
+import Export
 import Files
 import Foundation
 import Import
@@ -98,6 +99,29 @@ struct SessionImportTests {
             let rows = try imported.rows()
             let first = Double(GT3XFile.samples(7)[0][0]) / 256
             #expect(rows[90] == ["100", "\(first)", "0", "1"])
+        }
+    }
+
+    /// The device's sleep is a pause, in which no samples were taken.
+    @Test func anExportListsItsSleep() throws {
+        try withTemporaryDirectory { directory in
+            let log =
+                Self.seconds(3) + GT3XFile.asleep(GT3XFile.start + 3) + GT3XFile.awake(GT3XFile.start + 100)
+                + GT3XFile.packed(GT3XFile.start + 100, GT3XFile.samples(7))
+            let imported = try Imported("a.gt3x", Self.gt3x(log, GT3XFile.info()), in: directory)
+            func text(_ format: SessionExport.Format, _ ending: String) throws -> String {
+                let out = directory.appending("\(format)")
+                let outcome = try SessionExport(
+                    imported.directory, SessionExport.Options(format: format), version: "0"
+                ).run(to: out) { _, _, _ in }
+                #expect(!outcome.hasLoss)
+                let name = try #require(outcome.files.first { $0.hasSuffix(ending) })
+                return try String(contentsOf: URL(filePath: out.appending(name).string), encoding: .utf8)
+            }
+            let gaps = try text(.csv, "gaps.tsv").split(separator: "\n")
+            #expect(gaps.count == 2)
+            #expect(gaps.last?.contains("\t2026-11-21 15:01:40.000000000Z\tpaused\t") == true)
+            #expect(try text(.bids, "_motion.json").contains("\"discontinuous\""))
         }
     }
 

@@ -96,6 +96,24 @@ import Testing
         }
     }
 
+    @Test func blanksBesideSeparatorsArePartOfTextsAlone() throws {
+        try withTemporaryDirectory { directory in
+            let imported = try Self.imported(
+                "a.csv",
+                "time, x, y, isMoving, label\n1795255200, 0.01, 0.97 , true, a b \n1795255201, , +.5,FALSE , c\n",
+                in: directory)
+            #expect(imported.record.logs[0].types == [.number, .number, .number, .boolean, .text])
+            #expect(
+                try imported.rows() == [
+                    ["0", "0.01", "0.97", "true", "\" a b \""], ["1", "null", "0.5", "false", "\" c\""],
+                ])
+            let last = try Self.imported("b.csv", "x, time\n0.01, 1795255200\n0.02, 1795255201 \n", in: directory)
+            #expect(last.record.logs[0].types == nil)
+            #expect(try last.rows() == [["0", "0.01"], ["1", "0.02"]])
+            #expect(last.verdict == .whole)
+        }
+    }
+
     @Test(arguments: [",", ";", "\t"])
     func textAndBooleansHaveTheirTypes(_ separator: String) throws {
         try withTemporaryDirectory { directory in

@@ -36,7 +36,13 @@ package struct ClockAlignment: Hashable, Sendable {
     ///
     /// Comparisons belong to the same run of the machine as long as uptimes rise from one to the next. Of several runs, the one
     /// closest to the time at which the epoch was first seen is used.
+    ///
+    /// A relay answers with the clock of its own machine: none of its comparisons is the publisher's.
     package init(of epoch: SessionRecord.Epoch, in record: SessionRecord) {
+        if epoch.isRelayed == true {
+            self.init([])
+            return
+        }
         var runs: [[ClockComparison]] = []
         for comparison in record.clocks where comparison.endpoint == epoch.replay {
             if let last = runs.last?.last, last.clock.uptime <= comparison.clock.uptime {

@@ -4,7 +4,8 @@ import Messages
 /// interpolated linearly between neighbouring samples.
 ///
 /// Gaps are not filled: nothing is interpolated between samples that are not consecutive, or that are more than a few of the
-/// stream's own intervals apart. A value that is not a number is taken from the sample before.
+/// stream's own intervals apart. A value that is not a number is taken from the sample before. If times repeat or go back, each
+/// multiple has only its first sample.
 package struct Resampler<Sink: RowSink>: RowSink {
     package var sink: Sink
     /// How many samples were passed on.
@@ -18,6 +19,8 @@ package struct Resampler<Sink: RowSink>: RowSink {
     private let longestStep: Int64
     private let kinds: [ExportedStream.Column.Kind]
     private var previous: Sample?
+    /// The last multiple of the interval that has a sample: times may repeat or go back.
+    private var lastTick = Int.min
     private let output = Output()
 
     private struct Sample {
@@ -47,6 +50,8 @@ package struct Resampler<Sink: RowSink>: RowSink {
 
     package mutating func append(_ absence: StreamBreak) {
         previous = nil
+        // Another run of the publisher may have other times.
+        if absence.reason == StreamBreak.newEpoch { lastTick = .min }
         sink.append(absence)
     }
 
@@ -54,7 +59,7 @@ package struct Resampler<Sink: RowSink>: RowSink {
         guard let time = row.time else { return }
         let next = Sample(
             time: time, values: kinds.indices.map { kinds[$0] == .number ? row.number($0) : .nan },
-            texts: kinds.indices.map { kinds[$0] == .number || row.isNull($0) ? nil : row.text($0) })
+            texts: kinds.indices.map { kinds[$0] == .number || row.isNull($0) ? nil : row.text($0, kinds[$0]) })
         defer { previous = next }
         guard let last = previous, time > last.time, time - last.time <= longestStep else {
             // The first sample of a run is passed on only if it lies on the grid.
@@ -78,6 +83,8 @@ package struct Resampler<Sink: RowSink>: RowSink {
     }
 
     private mutating func give(_ tick: Int, _ before: Sample, _ behind: Sample, part: Double) {
+        guard tick > lastTick else { return }
+        lastTick = tick
         output.text.removeAll()
         output.cells.removeAll(keepingCapacity: true)
         let time = time(of: tick)

@@ -12,6 +12,8 @@ package struct StreamBreak: Hashable, Sendable {
     package static let ring = "removedByRing"
     /// The samples' file is missing.
     package static let missing = "missing"
+    /// The samples can't be read, and damage is accepted.
+    package static let damaged = "damaged"
 
     package var reason: String
     package var epoch: String?
@@ -23,6 +25,8 @@ package struct StreamBreak: Hashable, Sendable {
     package var after: Int64?
     /// The time of the first sample after the break; `nil` if there is none.
     package var before: Int64?
+    /// The epoch of the sample before the break or, if there is none, of the sample after it.
+    package var neighbour: String?
     /// When the samples were given up, on the recorder's clock.
     package var date: WallTime?
 

@@ -11,7 +11,10 @@ enum TableCell {
     ) {
         let cell = row.cell(index)
         guard let first = cell.first else { return }
-        if first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 { return buffer.append(cell) }
+        // In a table, a text may begin with a digit, too.
+        if row.isJSON || kind == .number, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 {
+            return buffer.append(cell)
+        }
         appendOther(row, index, kind, delimiter: delimiter, to: &buffer)
     }
 

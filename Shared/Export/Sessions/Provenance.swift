@@ -76,7 +76,8 @@ struct Provenance: Codable, Hashable, Sendable {
         var comparisons: [Comparison]
         /// Seconds per second that the clock gained from the first to the last comparison.
         var drift: Double?
-        /// The largest uncertainty of the comparisons; absent if the clocks were never compared, and so nothing was corrected.
+        /// The largest uncertainty of the comparisons; absent if the publisher's clock was never compared, and so nothing was
+        /// corrected.
         var uncertainty: Double?
     }
 

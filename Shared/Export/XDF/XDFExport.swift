@@ -85,7 +85,11 @@ package struct XDFExport: ExportWriter {
     }
 
     package mutating func append(_ absence: StreamBreak) {
-        guard let stream, let time = absence.after ?? absence.before else { return }
+        guard let stream, var time = absence.after ?? absence.before else { return }
+        // The stream of markers has no clock offsets: all its times are the recorder's.
+        if session.clock == .own, let epoch = absence.neighbour, var alignment = alignments[epoch] {
+            time = alignment.recorderTime(of: time)
+        }
         let count = absence.count > 0 ? " (\(absence.count))" : ""
         mark("gap \(stream.name): \(absence.reason)\(count)", at: time)
     }

@@ -156,7 +156,7 @@ struct FillExport {
                     }
                     let now = own.values[index][use]
                     let time = row.withCell(now.time) { cell in
-                        cell.bytes.flatMap { now.table.shape.form.nanoseconds($0) }
+                        cell.trimmed.flatMap { now.table.shape.form.nanoseconds($0) }
                     }
                     guard let time, stream.times.contains(time) else { continue }
                     let (values, key) = Self.values(row, now.places, of: stream.stream)
@@ -172,7 +172,7 @@ struct FillExport {
         var key = SampleKey()
         if stream.isNumeric {
             let numbers = places.map { place in
-                row.withCell(place) { cell in cell.bytes.flatMap { DecimalParser.parse($0) } ?? .nan }
+                row.withCell(place) { cell in cell.trimmed.flatMap { DecimalParser.parse($0) } ?? .nan }
             }
             for number in numbers { key.add(number) }
             return (.numbers(numbers), key)
@@ -183,7 +183,9 @@ struct FillExport {
             row.withCell(place) { cell in
                 let start = record.count
                 cell.append(to: &record, as: type)
-                guard let bytes = cell.bytes, !record[start...].elementsEqual("null".utf8) else {
+                guard let bytes = type == .number || type == .boolean ? cell.trimmed : cell.bytes,
+                    !record[start...].elementsEqual("null".utf8)
+                else {
                     if type == .number { key.add(.nan) } else { key.add([UInt8]()) }
                     return
                 }

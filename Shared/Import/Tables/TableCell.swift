@@ -16,6 +16,15 @@ enum TableCell {
         }
     }
 
+    /// The bytes without the blanks that may be beside a separator: a number, boolean or time does not include them.
+    var trimmed: UnsafeRawBufferPointer? {
+        guard let bytes else { return nil }
+        var rest = bytes[...]
+        while rest.first == UInt8(ascii: " ") { rest.removeFirst() }
+        while rest.last == UInt8(ascii: " ") { rest.removeLast() }
+        return UnsafeRawBufferPointer(rebasing: rest)
+    }
+
     /// Whether this is a number in JSON's notation.
     private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let first = bytes.first, first > 0x20 else { return false }
@@ -49,7 +58,7 @@ enum TableCell {
 
     /// The type of a column whose cells are all like this one; nil if the cell does not show it.
     var kind: FieldType? {
-        guard let bytes, !bytes.isEmpty else { return nil }
+        guard let bytes = trimmed, !bytes.isEmpty else { return nil }
         if Self.isPlain(bytes) || Self.number(bytes) != nil { return .number }
         if Self.boolean(bytes) != nil { return .boolean }
         guard case .json = self else { return .text }
@@ -58,17 +67,17 @@ enum TableCell {
 
     /// Appends the cell as JSON of its column's type.
     func append(to buffer: inout [UInt8], as type: FieldType) {
-        guard let bytes else { return buffer.append(contentsOf: "null".utf8) }
+        guard let bytes, let trimmed else { return buffer.append(contentsOf: "null".utf8) }
         var isJSON = false
         if case .json = self { isJSON = true }
         switch type {
         case .number:
-            if Self.isPlain(bytes) { return buffer.append(contentsOf: bytes) }
-            guard let number = Self.number(bytes) else { return buffer.append(contentsOf: "null".utf8) }
+            if Self.isPlain(trimmed) { return buffer.append(contentsOf: trimmed) }
+            guard let number = Self.number(trimmed) else { return buffer.append(contentsOf: "null".utf8) }
             var digits = ByteBuffer(capacity: ShortestDecimal.maximumLength)
             digits.append(json: number)
             digits.withUnsafeBytes { buffer.append(contentsOf: $0) }
-        case .boolean: buffer.append(contentsOf: (Self.boolean(bytes) ?? "null").utf8)
+        case .boolean: buffer.append(contentsOf: (Self.boolean(trimmed) ?? "null").utf8)
         case .json where isJSON: buffer.append(contentsOf: bytes)
         case _ where isJSON && Self.isNull(bytes): buffer.append(contentsOf: bytes)
         default:

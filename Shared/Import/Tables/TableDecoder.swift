@@ -84,7 +84,7 @@ struct TableDecoder: ImportDecoder {
         var problem = row.problem
         var time: Int64?
         if problem == nil {
-            time = row.withCell(table.time) { cell in cell.bytes.flatMap { table.shape.form.nanoseconds($0) } }
+            time = row.withCell(table.time) { cell in cell.trimmed.flatMap { table.shape.form.nanoseconds($0) } }
             if time == nil { problem = "its time is not valid" }
         }
         guard let time else {

@@ -69,7 +69,7 @@ struct TableSurvey {
             }
             var failure: RecordingError?
             row.withCell(index) { cell in
-                guard let bytes = cell.bytes, !bytes.isEmpty else { return }
+                guard let bytes = cell.trimmed, !bytes.isEmpty else { return }
                 if form == nil {
                     failure = RecordingError.thrown { () throws(RecordingError) in
                         form = try TimeForm(bytes, zone: hints.zone, start: hints.start)
