@@ -378,8 +378,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "ConsoleCore", "ConsoleEngine", "Files", "MessageBus", "Messages", "Recording", "ServiceKit",
-                "TestSupport", "WebIdentity", "WebServer", system,
+                "ConsoleCore", "ConsoleEngine", "Export", "Files", "MessageBus", "Messages", "Recording",
+                "ServiceKit", "TestSupport", "WebIdentity", "WebServer", system,
             ],
             swiftSettings: tests),
         .testTarget(

@@ -86,7 +86,7 @@ final class LiveStream {
         guard description.epoch == epoch, let next, description.nextSequence > next,
             ReorderBuffer.isPossible(sequence: description.nextSequence, count: 0)
         else { return false }
-        miss(next..<description.nextSequence, until: nil)
+        miss(next..<description.nextSequence, from: lastTime, until: nil)
         self.next = description.nextSequence
         return true
     }
@@ -118,7 +118,8 @@ final class LiveStream {
         case .gap(let missing):
             self.next = sequence + count
             let before = lastTime
-            defer { miss(missing, from: before, until: lastTime) }
+            // Samples that do not follow the waiting ones wait apart from them.
+            defer { miss(missing, from: before, until: pending?.firstTime) }
             try append(0..<count, of: batch, at: now)
             return true
         }
@@ -179,9 +180,9 @@ final class LiveStream {
 
     // MARK: Missing samples
 
-    private func miss(_ range: Range<Int>, from: Int64? = nil, until: Int64?) {
+    private func miss(_ range: Range<Int>, from: Int64?, until: Int64?) {
         if gaps.count == Self.maximumGaps { giveUp(gaps[0].missing) }
-        let gap = OpenGap(whole: range, missing: range, from: from ?? lastTime, to: until)
+        let gap = OpenGap(whole: range, missing: range, from: from, to: until)
         gaps.append(gap)
         tell(of: gap, range, "open")
     }

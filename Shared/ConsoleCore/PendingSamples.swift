@@ -46,6 +46,8 @@ struct PendingSamples {
     /// The number of the next sample after these.
     var next: Int { first + count }
 
+    /// When the first sample was taken, in nanoseconds since 1970.
+    private(set) var firstTime: Int64?
     /// When the last sample was taken, in nanoseconds since 1970.
     private(set) var lastTime: Int64?
 
@@ -121,6 +123,7 @@ struct PendingSamples {
 
     /// - Returns: whether a sample of this time begins a new time column.
     private mutating func begin(_ time: Int64) -> Bool {
+        if lastTime == nil { firstTime = time }
         lastTime = time
         let start = isDense ? time - (time % Self.columnWidth + Self.columnWidth) % Self.columnWidth : time
         if isDense, times.last == start { return false }

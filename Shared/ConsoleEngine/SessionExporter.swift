@@ -5,32 +5,52 @@ import Messages
 import Recording
 import ServiceKit
 import SystemPackage
+import WebServer
 
 /// Exports sessions for download in the formats of analysis tools. Confined to one thread: one export at a time, since each reads
 /// a whole session and needs as much temporary space.
 final class SessionExporter {
     /// An unlinked file; its space is freed when it is closed.
     struct Download: Sendable {
-        let file: FileDescriptor
+        let file: WebFile
         let count: Int
         /// The suggested file name.
         let name: String
     }
 
-    private let library: SessionLibrary
+    /// The file of a finished export; nil once it is closed.
+    private struct Finished {
+        weak let file: WebFile?
+    }
 
-    init(in data: FilePath) { library = SessionLibrary(in: data) }
+    /// Limit of finished exports that are being downloaded: each keeps its space, however slowly its client reads.
+    static let maximumDownloads = 4
+
+    private let library: SessionLibrary
+    /// Bytes that an export leaves free on the disk for temporary files.
+    private let reserve: Int
+    private var finished: [Finished] = []
+
+    init(in data: FilePath, reserve: Int = 64 << 20) {
+        library = SessionLibrary(in: data)
+        self.reserve = reserve
+    }
 
     /// Exports a session.
     /// - Parameter stream: the only stream; nil for all.
+    /// - Returns: nil if too many exports are being downloaded.
     /// - Throws: `unreadable` if the session is damaged; `notFound` if it has no such stream; `noSpace`.
     func export(
         _ session: String, as format: SessionExport.Format, stream: StreamName?
-    ) throws(RecordingError) -> Download {
+    ) throws(RecordingError) -> Download? {
+        finished.removeAll { $0.file == nil }
+        guard finished.count < Self.maximumDownloads else { return nil }
         let directory = try library.directory(of: session)
+        let temporary = FilePath(FileManager.default.temporaryDirectory.path)
+        try checkSpace(in: Directory(temporary), for: directory, stream)
         var options = SessionExport.Options(format: format, clock: format.usualClock)
         options.streams = stream.map { [$0.description] }
-        let place = FilePath(FileManager.default.temporaryDirectory.path).appending("holdfast-export-\(UUID())")
+        let place = temporary.appending("holdfast-export-\(UUID())")
         // The open file stays readable after its name is removed.
         defer { try? Directory.removeTree(place) }
         let outcome = try SessionExport(directory, options, version: Version.current).run(to: place) { _, _, _ in }
@@ -42,15 +62,36 @@ final class SessionExporter {
                 advice: "Choose a stream that the session has.")
         }
         do {
-            let file = try FileDescriptor.open(place.appending(name), .readOnly, options: [.closeOnExec, .noFollow])
-            return Download(
-                file: file, count: Int(try file.seek(offset: 0, from: .end)),
-                // Downloads of several people may end up in one directory, so the name includes the path.
-                name: String(name.map { $0 == "/" ? "_" : $0 }))
+            let opened = try FileDescriptor.open(place.appending(name), .readOnly, options: [.closeOnExec, .noFollow])
+            let file = WebFile(opened)
+            let count = Int(try opened.seek(offset: 0, from: .end))
+            finished.append(Finished(file: file))
+            // Downloads of several people may end up in one directory, so the name includes the path.
+            return Download(file: file, count: count, name: String(name.map { $0 == "/" ? "_" : $0 }))
         } catch {
             throw RecordingError(
                 .inputOutput, action: "read", path: place.appending(name), errno: error as? Errno,
                 advice: "Free some space for temporary files, and export again.")
         }
+    }
+
+    /// - Throws: `noSpace` if an export as large as the session, or as the stream's files, would not leave the reserve free.
+    private func checkSpace(
+        in temporary: Directory, for session: SessionDirectory, _ stream: StreamName?
+    ) throws(RecordingError) {
+        let bytes =
+            if let stream {
+                try session.record().logs.filter { $0.device == stream.device && $0.stream == stream.stream }
+                    .flatMap(\.files).reduce(0) { $0.addingClamped($1.bytes) }
+            } else {
+                try session.directory.names().reduce(0) { $0 + session.size(of: $1) }
+            }
+        let free = try temporary.freeBytes()
+        guard free < bytes.addingClamped(reserve) else { return }
+        throw RecordingError(
+            .noSpace, action: "export", path: session.directory.path,
+            reason: "it takes \(ByteCount(bytes: bytes)), and \(temporary.path) has only "
+                + "\(ByteCount(bytes: free)) free",
+            advice: "Free some space there, or restart the console with TMPDIR on a larger disk.")
     }
 }

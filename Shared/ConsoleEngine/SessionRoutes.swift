@@ -51,6 +51,7 @@ struct SessionRoutes: Sendable {
                 case .notFound: (404, "unknownSession")
                 case .invalidParameter: (400, "invalidParameter")
                 case .unreadable: (409, "unreadable")
+                case .noSpace: (503, "noSpace")
                 default: (500, "inputOutput")
                 }
             return .json(["error": ["code": code, "message": error.description]], status: status)
@@ -122,6 +123,11 @@ struct SessionRoutes: Sendable {
         let download = try await exporter.run { (exporter) throws(RecordingError) in
             try exporter.export(session, as: format, stream: stream)
         }
+        guard let download else {
+            return .refusal(
+                503, "busy",
+                "\(SessionExporter.maximumDownloads) exports are being downloaded: try again when one is complete")
+        }
         return .download(download.file, count: download.count, name: download.name)
     }
 
@@ -131,13 +137,13 @@ struct SessionRoutes: Sendable {
                 try library.open(name, of: session)
             })
         else { return .refusal(404, "notFound", "the session has no file of this name") }
-        return .download(file, count: count, name: name)
+        return .download(WebFile(file), count: count, name: name)
     }
 }
 
 extension WebResponse {
     /// A file for the browser to save under a name.
-    fileprivate static func download(_ file: FileDescriptor, count: Int, name: String) -> WebResponse {
+    fileprivate static func download(_ file: WebFile, count: Int, name: String) -> WebResponse {
         var response = WebResponse(type: "application/octet-stream", body: .file(file, count: count))
         let safe = name.unicodeScalars.map { $0.isASCII && $0 >= " " && $0 != "\"" && $0 != "\\" ? Character($0) : "_" }
         response.headers = [("Content-Disposition", "attachment; filename=\"\(String(safe))\"")]

@@ -51,7 +51,7 @@ package final class WebDaemon {
     private final class FeedReader {
         enum Source {
             case feed(any WebFeed)
-            case file(FileDescriptor)
+            case file(WebFile)
         }
 
         unowned let daemon: WebDaemon
@@ -62,10 +62,6 @@ package final class WebDaemon {
             self.daemon = daemon
             self.connection = connection
             self.source = source
-        }
-
-        deinit {
-            if case .file(let file) = source { try? file.close() }
         }
     }
 
@@ -332,7 +328,7 @@ package final class WebDaemon {
         exchanges[connection]?.end = MonotonicClock.now + connectionLife
         switch reader.source {
         case .file(let file):
-            let count = (try? file.read(fromAbsoluteOffset: place, into: buffer)) ?? 0
+            let count = (try? file.descriptor.read(fromAbsoluteOffset: place, into: buffer)) ?? 0
             return count > 0 ? count : Self.failure
         case .feed(let feed):
             let count = feed.take(into: buffer)

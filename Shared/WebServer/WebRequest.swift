@@ -30,13 +30,22 @@ package struct WebRequest: Sendable {
     }
 }
 
+/// An open file to send. It is closed once nothing refers to it any more.
+package final class WebFile: Sendable {
+    let descriptor: FileDescriptor
+
+    package init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
+
+    deinit { try? descriptor.close() }
+}
+
 /// The response to a request.
 package struct WebResponse: Sendable {
     /// The content after the headers.
     package enum Body: Sendable {
         case bytes([UInt8])
-        /// This many bytes of a file, which is closed afterwards.
-        case file(FileDescriptor, count: Int)
+        /// This many bytes of a file.
+        case file(WebFile, count: Int)
         /// Data as it becomes available, until the browser leaves.
         case feed(any WebFeed)
         /// A WebSocket; the response's headers accept the upgrade.

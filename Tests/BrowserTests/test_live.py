@@ -173,6 +173,44 @@ class LiveTests(PageTest):
         at = (top[0] - plot["left"]) / (plot["right"] - plot["left"]) * plot["to"]
         self.assertAlmostEqual(at, 2, delta=0.4)
 
+    def test_a_fast_stream_has_no_spectrum(self):
+        # Midpoints of columns swing at 2 Hz: an alias of something faster.
+        self.open(self.mock.url)
+        self.mock.wait_viewer()
+        self.mock.history_from = math.inf
+        self.start = time.time()
+        swings = [math.sin(2 * math.pi * 2 * index * 0.01) for index in range(1200)]
+        self.mock.send("samples", {
+            "device": "phone", "stream": "gyroscope", "epoch": "E1", "first": 0, "received": self.start, "width": 0.01,
+            "times": [self.start - 12 + index * 0.01 for index in range(1200)],
+            "columns": {"x": [[-2 + swing, 3 + swing] for swing in swings]}})
+        number = "document.querySelector(\"[data-stream='phone/gyroscope'] .number\")"
+        self.page.until(f"/^[\\d.−-]+$/.test({number}?.innerText)")
+        self.page.click("Spectrum", selector=".segments label")
+        self.page.until(f"{number}.innerText === '–'")
+        self.frames(40)
+        self.assertEqual(self.page.js(f"{number}.innerText"), "–")
+
+    def test_the_rate_of_a_fast_stream_is_that_of_its_samples(self):
+        self.mock.streams["phone/gyroscope"].rate = 1000
+        self.open(self.mock.url)
+        self.mock.wait_viewer()
+        self.mock.history_from = math.inf
+        self.start = time.time()
+        rate = "document.querySelector(\"[data-stream='phone/gyroscope'] .rate\")"
+        # Taken later than now, so that the stream is not silent however long this takes.
+        for later, count, shown, is_bad in ((100, 50, "9\\d\\d", False), (200, 25, "4\\d\\d", True)):
+            for event in range(40):
+                begin = math.floor(self.start) + later + event * 0.05
+                self.mock.send("samples", {
+                    "device": "phone", "stream": "gyroscope", "epoch": "E1", "first": event * 50, "count": count,
+                    "received": self.start, "width": 0.01,
+                    "times": [round(begin + column * 0.01, 2) for column in range(6)], "columns": {"x": [[-2, 3]] * 6}})
+            bad = "" if is_bad else "!"
+            self.page.until(
+                f"/^{shown} of 1000 Hz$/.test({rate}?.innerText) && {bad}{rate}.classList.contains('bad')",
+                f"rate of {count} samples in 0.05 s")
+
     # Gaps
 
     def test_a_gap_is_red_at_once_and_normal_when_it_is_recovered(self):
@@ -228,6 +266,21 @@ class LiveTests(PageTest):
         self.page.until(f"/100 missing/.test(document.querySelector(\"{self.card()}\").innerText)")
         self.hold()
         self.assertGreater(self.ink("gap")["ink"], 10)
+
+    def test_a_gap_after_the_last_sample_has_no_end(self):
+        self.live()
+        gap = {"device": "left-wrist", "stream": "accelerometer", "first": 0, "count": 100, "state": "open"}
+        self.mock.send("gap", {**gap, "from": self.start - 5, "to": None})
+        self.page.until(f"/100 missing/.test(document.querySelector(\"{self.card()}\").innerText)")
+        self.hold()
+        self.assertGreater(self.ink("gap")["ink"], 10)
+
+    def test_of_a_gap_that_is_lost_in_part_only_that_part_is_counted(self):
+        self.live()
+        gap = {"device": "left-wrist", "stream": "accelerometer", "from": self.start - 5, "to": self.start - 4.9}
+        self.mock.send("gap", {**gap, "first": 1, "count": 5, "state": "open"})
+        self.mock.send("gap", {**gap, "first": 3, "count": 2, "state": "lost"})
+        self.page.until(f"/1 gap: 2 lost/.test(document.querySelector(\"{self.card()}\").innerText)")
 
     # Time
 
@@ -404,6 +457,56 @@ class LiveTests(PageTest):
         self.assertGreater(float(asked["from"]), max(self.start, ends[0] - 10) - 0.2)
         self.assertLess(float(asked["from"]), max(self.start, ends[-1] - 10) + 0.2)
         self.until_ink_at(ends[0] - 0.6)
+
+    def test_a_hole_that_is_longer_than_the_plot_is_filled_where_it_is_looked_at(self):
+        self.expected = ("ERR_CONNECTION|ERR_EMPTY|ERR_INCOMPLETE|Failed to load|net::",)
+        self.live()
+        for _ in range(2):
+            self.page.click("Zoom in: show less time")
+        self.page.until("document.querySelector('.window').innerText === '2 s'")
+        self.mock.stop()
+        self.page.until("document.getElementById('connection').innerText === 'not connected'")
+        self.mock.start_again()
+        self.mock.wait_viewer()
+        self.page.until("document.getElementById('connection').innerText === 'connected'")
+        # A minute passes, on the console's clock too.
+        newest = f"import('/assets/store.js').then(({{ seriesOf }}) => seriesOf('{ACCELEROMETER}').last)"
+        end = self.start + 60
+        for _ in range(100):
+            end += 0.2
+            self.mock.feed(ACCELEROMETER, end - 0.1, end)
+            self.frames()
+            if self.page.js(newest) > self.start + 50:
+                break
+        else:
+            self.fail("no sample came")
+        self.page.js(f"import('/assets/live.js').then(({{ moveTo }}) => {{ moveTo({self.start + 30}); return true; }})")
+
+        def is_asked(path, query):
+            if path != "/api/history" or query["stream"] != "accelerometer":
+                return False
+            return abs(float(query["from"]) - self.start - 28) < 0.1 and abs(float(query["to"]) - self.start - 30) < 0.1
+
+        self.mock.wait(lambda: any(is_asked(path, query) for path, query in self.mock.requests), "request of the hole")
+        self.until_ink_at(self.start + 29)
+
+    def test_a_clock_that_is_set_back_a_little_is_followed(self):
+        self.live()
+        clock = "import('/assets/store.js').then(({ now }) => now() - performance.now() / 1000)"
+        newest = f"import('/assets/store.js').then(({{ seriesOf }}) => seriesOf('{ACCELEROMETER}').last)"
+        before = self.page.js(clock)
+        for later in (31, 62):
+            self.page.js("""(() => {
+                const real = performance.now.bind(performance);
+                performance.now = () => real() + 31000;
+            })()""")
+            end = time.time() + later - 3
+            self.mock.feed(ACCELEROMETER, end - 0.1, end)
+            for _ in range(200):
+                if self.page.js(newest) > end - 0.5:
+                    break
+                self.frames()
+        self.assertAlmostEqual(self.page.js(clock), before - 3, delta=1.5)
 
     def test_a_cut_viewer_comes_back(self):
         self.expected = ("ERR_|Failed to load",)

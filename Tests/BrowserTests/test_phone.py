@@ -226,6 +226,28 @@ class PhoneTests(PageTest):
         said, _ = self.programs.end(session)
         self.assertEqual(len(self.samples("phone-1", "left-hand/accelerometer")), count, said)
 
+    def test_a_phone_that_is_renamed_after_a_reload_ends_its_run(self):
+        self.open_phone(script="""
+            for (const kind of [DeviceMotionEvent, DeviceOrientationEvent]) {
+                kind.requestPermission = async () => globalThis.isAllowed ? "granted" : "denied";
+            }""")
+        self.page.js("globalThis.isAllowed = true")
+        self.start("left-hand")
+        self.page.until("/^[1-9]/.test(document.getElementById('safe').innerText)", "sample at the computer")
+        self.page.reload()
+        self.page.until("!document.getElementById('toggle').disabled", "button that can be pressed")
+        self.page.js("globalThis.isAllowed = true")
+        self.start("right-hand")
+        # A run that is over is removed when the computer has all of it.
+        self.page.js("""(async () => {
+            const { Store } = await import("/store.js");
+            const store = await Store.open();
+            globalThis.look = setInterval(async () => {
+                globalThis.devices = (await store.runs()).map(({ device }) => device).join();
+            }, 100);
+        })()""")
+        self.page.until("globalThis.devices === 'right-hand'", "end of the run before")
+
     def test_a_name_that_is_taken_keeps_no_other_waiting(self):
         self.open_phone()
         self.start("taken")

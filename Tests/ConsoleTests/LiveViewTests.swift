@@ -180,6 +180,17 @@ struct LiveViewTests {
         #expect(bench.view.samplesLost == 0)
     }
 
+    @Test func aGapEndsWithTheFirstSampleAfterIt() throws {
+        let (bench, viewer) = try Self.viewed()
+        try bench.publish(Bench.batch(0, [1]))
+        bench.advance(100)
+        _ = bench.text(viewer)
+        try bench.publish(Bench.batch(4, Array(repeating: 5, count: 10)))
+        bench.advance(50)
+        let end = #""first":1,"count":3,"from":1800000000,"to":1800000000.04,"state":"open"}"#
+        #expect(bench.text(viewer).contains(end))
+    }
+
     @Test func whatThePublisherDoesNotHaveIsLost() throws {
         let (bench, viewer) = try Self.viewed()
         try bench.publish(Bench.batch(0, [1]))

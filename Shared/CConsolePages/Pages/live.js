@@ -306,6 +306,7 @@ class Card {
   ask(from, to) {
     const { series } = this;
     if (!store.hasHistory || this.canvas.hidden && !series.fields.length) return;
+    for (const hole of series.takeHoles(from, to)) backfill(series, hole.from, hole.to);
     if (view.end === null) {
       const start = Math.max(from - 1, now() - (series.description?.retention ?? 600));
       if (series.first > start + 1 && series.askedFrom > start + 1 && series.count > 0) {
@@ -343,7 +344,8 @@ class Card {
     const cursor = view.cursor === null ? null : from + view.cursor * view.window;
     if (view.mode === "spectrum") {
       this.spectra = this.lines.map((line) => ({ color: line.color, spectrum: series.low.has(line.field) ? spectrum(series, line.field, to, Math.max(view.window, 2)) : null }));
-      drawSpectra(this.canvas, this.spectra, { key, empty: "too few samples for a spectrum" });
+      const empty = series.isColumns ? "this stream is too fast for a spectrum" : "too few samples for a spectrum";
+      drawSpectra(this.canvas, this.spectra, { key, empty });
       return;
     }
     drawSeries(this.canvas, source, {

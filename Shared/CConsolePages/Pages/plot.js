@@ -259,13 +259,20 @@ export function transform(real, imaginary) {
   }
 }
 
-/** The amplitudes of a field's latest samples before a time, by frequency: `{rate, amplitudes, peak}`; null for too few. */
+/**
+ * The amplitudes of a field's latest samples before a time, by frequency: `{rate, amplitudes, peak}`; null for too few.
+ *
+ * Columns of several samples have no spectrum: what is faster than they are would appear as something slow.
+ */
 export function spectrum(source, field, to, span) {
-  const end = source.indexOf(to), begin = source.indexOf(to - span);
+  if (source.isColumns) return null;
+  const low = source.low.get(field), high = source.high.get(field);
+  const end = source.indexOf(to), farthest = source.indexOf(to - span);
+  let begin = end;
+  while (begin > farthest && !(low[begin - 1] < high[begin - 1])) begin -= 1;
   let n = 1;
   while (n * 2 <= Math.min(2048, end - begin)) n *= 2;
   if (n < 32) return null;
-  const low = source.low.get(field), high = source.high.get(field);
   const real = new Float64Array(n), imaginary = new Float64Array(n);
   let sum = 0, known = 0;
   for (let i = 0; i < n; i += 1) { const v = (low[end - n + i] + high[end - n + i]) / 2; real[i] = v; if (v === v) { sum += v; known += 1; } }

@@ -5,6 +5,7 @@
 const capacity = 40_000;
 const maximumTexts = 200;
 const maximumGaps = 1000;
+const maximumHoles = 32;
 
 /** Fields that are states of a device, and not a signal to plot. */
 const stateField = /batter|accuracy|charg|temperature|rssi|confidence/i;
@@ -21,7 +22,7 @@ export class Series {
     this.count = 0;
     /** Rows of streams with text: {time, values}, newest last. */
     this.texts = [];
-    /** By epoch and first number: {from, to, count, state}. */
+    /** By epoch and first number: {epoch, first, from, to, count, state}. */
     this.gaps = new Map();
     this.latest = new Map();
     this.epoch = null;
@@ -30,6 +31,8 @@ export class Series {
     this.isFresh = true;
     /** From when on the past was asked for. */
     this.askedFrom = Infinity;
+    /** What was missed while there was no connection, and is fetched when it is looked at: {from, to}. */
+    this.holes = [];
     this.arrivals = [];
     /** Seconds that the newest sample is behind the console's clock, at least: of a device whose clock is wrong. */
     this.lag = 0;
@@ -95,7 +98,7 @@ export class Series {
     } else {
       this.merge(rows, times, Boolean(columns));
     }
-    this.noteArrival(times);
+    this.noteArrival(times, batch.count);
     this.version += 1;
     const wasFresh = this.isFresh;
     this.isFresh = false;
@@ -231,17 +234,45 @@ export class Series {
     this.version += 1;
   }
 
+  noteHole(from, to) {
+    this.holes.push({ from, to });
+    if (this.holes.length > maximumHoles) this.holes.shift();
+  }
+
+  /** Removes and returns the parts of holes that lie in a span. */
+  takeHoles(from, to) {
+    const taken = [], left = [];
+    for (const hole of this.holes) {
+      const part = { from: Math.max(hole.from, from), to: Math.min(hole.to, to) };
+      if (part.from >= part.to) { left.push(hole); continue; }
+      taken.push(part);
+      if (hole.from < part.from) left.push({ from: hole.from, to: part.from });
+      if (part.to < hole.to) left.push({ from: part.to, to: hole.to });
+    }
+    this.holes = left.slice(-maximumHoles);
+    return taken;
+  }
+
   knows(time, width) {
     const index = this.indexOf(time);
     return index < this.count && this.times[index] < time + width;
   }
 
   setGap({ epoch = "", first, count, from, to, state }) {
-    // Before the first sample that the console had, nothing is known but how many are missing.
-    if (from === null || from === undefined) from = to - count * this.period;
+    // Before the first sample that the console had, and after the last one, nothing is known but how many are missing.
+    if ((from ?? to ?? null) === null) from = this.last;
+    from ??= to - count * this.period;
+    to ??= from + (count + 1) * this.period;
     const key = `${epoch}:${first}`;
+    if (state === "lost") {
+      // What is not lost of the open gap has arrived.
+      for (const [other, gap] of this.gaps) {
+        const isPart = gap.epoch === epoch && gap.first <= first && first + count <= gap.first + gap.count;
+        if (gap.state === "open" && isPart) this.gaps.delete(other);
+      }
+    }
     if (state === "recovered") this.gaps.delete(key);
-    else this.gaps.set(key, { from, to, count, state });
+    else this.gaps.set(key, { epoch, first, from, to, count, state });
     if (state === "recovered") {
       // A server that joins or splits runs of missing numbers: what lies in the recovered span is recovered.
       for (const [other, gap] of this.gaps) if (gap.from >= from - 1e-6 && gap.to <= to + 1e-6 && (gap.state === "open" || other.startsWith("past:"))) this.gaps.delete(other);
@@ -281,10 +312,11 @@ export class Series {
     return steps[steps.length >> 1] || 1e-3;
   }
 
-  /** Counts samples for the rate, late ones in their place. */
-  noteArrival(times) {
-    const samples = this.isColumns && this.columnWidth && this.description?.rate ? times.length * this.columnWidth * this.description.rate : times.length;
-    this.arrivals.push({ first: times[0], time: times[times.length - 1], samples });
+  /** Counts samples for the rate, late ones in their place. Of columns, only the count says how many there are. */
+  noteArrival(times, count) {
+    const samples = Number.isFinite(count) ? count : times.length;
+    const width = this.isColumns ? this.columnWidth ?? 0 : 0;
+    this.arrivals.push({ first: times[0], time: times[times.length - 1] + width, samples });
     this.arrivals = this.arrivals.filter((arrival) => arrival.time >= this.last - 5).slice(-4000);
   }
 

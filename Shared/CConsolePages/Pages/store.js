@@ -51,17 +51,25 @@ export const store = {
 
 let offset = null;
 let offsetIsExact = false;
+/** The greatest reading since a time, and that of the 30 s before. */
+let readings = null;
 
 /** The time on the console's clock, in UTC seconds: a phone's own clock may be wrong. */
 export function now() {
   return offset === null ? Date.now() / 1000 : performance.now() / 1000 + offset;
 }
 
-/** The least delayed reading is the truest one. */
+/** The least delayed reading is the truest one, among the latest: the console's clock may be set back. */
 function learnClock(serverSeconds, isExact) {
-  const seen = serverSeconds - performance.now() / 1000;
-  if (offset === null || (isExact && !offsetIsExact) || Math.abs(seen - offset) > 5) offset = seen;
-  else if (isExact === offsetIsExact && seen > offset) offset = seen;
+  const time = performance.now() / 1000;
+  const seen = serverSeconds - time;
+  if (offset === null || (isExact && !offsetIsExact) || Math.abs(seen - offset) > 5) {
+    readings = { since: time, greatest: seen, former: -Infinity };
+  } else if (isExact === offsetIsExact) {
+    if (time - readings.since > 30) readings = { since: time, greatest: seen, former: readings.greatest };
+    else readings.greatest = Math.max(readings.greatest, seen);
+  }
+  offset = Math.max(readings.greatest, readings.former);
   offsetIsExact ||= isExact;
 }
 
@@ -175,7 +183,11 @@ function takeSamples(batch) {
   if (Number.isFinite(batch.received)) learnClock(batch.received, true);
   const series = seriesOf(`${batch.device}/${batch.stream}`);
   const hole = series.append(batch);
-  if (hole) backfill(series, Math.max(hole.from, hole.to - store.window), hole.to);
+  if (hole) {
+    const from = Math.max(hole.from, hole.to - store.window);
+    backfill(series, from, hole.to);
+    if (Number.isFinite(hole.from) && hole.from < from) series.noteHole(hole.from, from);
+  }
   tell("samples", series);
 }
 

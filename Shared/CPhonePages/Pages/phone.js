@@ -91,6 +91,8 @@ async function start(device) {
   if (last && !last.isOver && last.device === device) {
     run = last;
   } else {
+    // After a reload, the phone was given another name before Start.
+    if (last && !last.isOver) await store.changeRun(last.run, (stored) => { stored.isOver = true; });
     run = { run: (last?.run ?? 0) + 1, device, epoch: randomName(), isOver: false, next: {} };
     await store.putRun(run);
   }
@@ -211,7 +213,7 @@ async function send(one, name, last = false) {
     const message = answer.error?.message ?? `the computer answers ${response.status}`;
     throw response.status === 400 || response.status === 409 ? new Refusal(message) : new Error(message);
   }
-  await store.putRun(one);
+  await store.changeRun(one.run, (stored) => { stored.next[name] = one.next[name]; });
   await store.forget(one.run, name, one.next[name]);
   return isFull || one.next[name] < first + samples.length;
 }

@@ -26,6 +26,15 @@ export class Store {
 
   async putRun(run) { await done(this.database.transaction("runs", "readwrite").objectStore("runs").put(run)); }
 
+  /** Changes a run as it is stored: a copy that was read before may lack what was stored since. */
+  async changeRun(number, change) {
+    const runs = this.database.transaction("runs", "readwrite").objectStore("runs");
+    const run = await done(runs.get(number));
+    if (!run) return;
+    change(run);
+    await done(runs.put(run));
+  }
+
   /** The number after the last sample of a stream that is kept; null without one. */
   async end(run, stream) {
     const range = IDBKeyRange.bound([run, stream, 0], [run, stream, Infinity]);
