@@ -45,11 +45,18 @@ struct AddCommand: ParsableCommand {
     func run() throws {
         try KeysCommand.report {
             let keys = KeyDirectory(FilePath(directory))
-            guard try !keys.names().contains(name) else {
+            let names = try keys.names()
+            guard !names.contains(name) else {
                 throw ServiceError(
                     .badConfiguration, "\(keys.publicFile(of: name)) exists: remove it, or choose another name")
             }
             if let key = publicKey.flatMap(CurveKey.init) {
+                // A key in two files is not on the list.
+                if let owner = names.first(where: { (try? keys.publicKey(of: $0)) == key }) {
+                    throw ServiceError(
+                        .badConfiguration,
+                        "\(owner) has this key already: remove \(keys.publicFile(of: owner)), or give another key")
+                }
                 try keys.add(KeyCertificate(publicKey: key, role: role), as: name)
                 StandardStream.output.print("\(name) may \(role.rawValue)\n")
             } else {

@@ -36,7 +36,7 @@ package final class TriggerWatch: RecoveringCore {
     /// The number of unanswered requests to keep a time.
     private var openKeeps = 0
     private var streams: [StreamName: WatchedStream] = [:]
-    /// The streams with a condition that depends on time alone.
+    /// The streams with a condition that time alone can change.
     private var timed: [WatchedStream] = []
     private var topics = TopicTable<WatchedStream>()
     private var descriptions = StreamDescriptions()

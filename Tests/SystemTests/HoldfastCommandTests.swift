@@ -8,11 +8,15 @@ import Testing
 struct HoldfastCommandTests {
     private static let command = DocumentationPage.root.appending("packaging/holdfast")
 
-    private static func run(_ arguments: [String]) async throws -> (end: ProgramEnd, output: String, error: String) {
-        let programs = try ProductsDirectory.executable("recorder").removingLastComponent().string
-        return try await ProgramUnderTest.run(
-            executable: command, arguments: arguments, environment: ["HOLDFAST_PROGRAMS": programs]
-        ) { program in
+    /// - Parameter programs: the directory of the programs, if not the tested ones.
+    private static func run(
+        _ arguments: [String], environment: [String: String] = [:], programs: FilePath? = nil
+    ) async throws -> (end: ProgramEnd, output: String, error: String) {
+        var environment = environment
+        let built = try ProductsDirectory.executable("recorder").removingLastComponent()
+        environment["HOLDFAST_PROGRAMS"] = (programs ?? built).string
+        return try await ProgramUnderTest.run(executable: command, arguments: arguments, environment: environment) {
+            program in
             let end = try await program.end(within: .seconds(60))
             return (end, program.standardOutput, program.standardError)
         }
@@ -48,6 +52,52 @@ struct HoldfastCommandTests {
             let none = try await Self.run(
                 ["doctor", "--data", data.string, "--keys", directory.appending("no").string])
             #expect(none.output.contains("fix: holdfast-keys make \(directory.appending("no"))\n"), "\(none)")
+        }
+    }
+
+    @Test func theDoctorAsksProgramsWithTheirKeys() async throws {
+        try await Locked.run { locked in
+            try await locked.start("sensor-publisher", ["--signal", "walk", "--start-stopped"]) { publisher in
+                try await locked.start("recorder", ["--subscribe", publisher.ready.publish]) { recorder in
+                    func expect(health: String, finding: String) async throws {
+                        try await eventually("the recorder is \(health)", within: .seconds(40)) {
+                            try await locked.run("recorder", ["health", "--reply", recorder.ready.reply])
+                                .output.contains("recorder: \(health),")
+                        }
+                        let result = try await Self.run(
+                            ["doctor", "--data", locked.directory.string, "--keys", locked.keys.string],
+                            environment: ["HOLDFAST_RECORDER_REPLY": recorder.ready.reply])
+                        #expect(result.output.contains(finding), "\(result)")
+                    }
+                    try await expect(health: "ok", finding: "ok    recorder runs and is well\n")
+                    try publisher.program.send(.kill)
+                    try await expect(health: "degraded", finding: "WRONG recorder is degraded: ")
+                }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([], [:], "--signal walk:placement=wrist,cadence=1.8 --device left-wrist"),
+            (["--device", "phone"], [:], "--signal walk:placement=wrist,cadence=1.8 --device phone"),
+            (["--replay=walk.csv"], [:], "--replay=walk.csv"),
+            ([], ["HOLDFAST_LISTEN_HTTP": "8080"], ""),
+            (["--device", "phone"], ["HOLDFAST_SENSOR_PUBLISHER_SERIAL": "/dev/ttyUSB0"], "--device phone"),
+        ] as [([String], [String: String], String)])
+    func aWalkIsMadeOnlyWithoutASource(
+        options: [String], environment: [String: String], passed: String
+    ) async throws {
+        try await withTemporaryDirectory { programs in
+            // It ends before `up` waits for it.
+            #expect(
+                FileManager.default.createFile(
+                    atPath: programs.appending("sensor-publisher").string,
+                    contents: Data("#!/bin/sh\necho \"given: $*\" >&2\nexit 78\n".utf8),
+                    attributes: [.posixPermissions: 0o755]))
+            let result = try await Self.run(["up"] + options, environment: environment, programs: programs)
+            #expect(result.end == .exited(78))
+            #expect(result.error.contains("given: \(passed)\n"), "\(result)")
         }
     }
 

@@ -129,6 +129,17 @@ struct LockedTests {
         #expect(health.end == .exited(0))
     }
 
+    /// An alert compares counts, so it would miss the first refusals without a count before them.
+    @Test(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"))
+    func refusedClientsAreCountedFromZero() async throws {
+        try await Locked.run { locked in
+            try await locked.start("recorder", ["--metrics", "0"]) { recorder in
+                let page = try #require(try await ServedMetrics.read([recorder.ready.metrics ?? ""]).first)
+                #expect(page.value("holdfast_refused_clients_total") == 0)
+            }
+        }
+    }
+
     @Test func aProgramWithoutAKeyThatItCanTrustDoesNotStart() async throws {
         try await Locked.run { locked in
             let secret = locked.keys.appending("recorder.key_secret").string
@@ -159,8 +170,16 @@ struct LockedTests {
             #expect(list.output.contains("  listen   alice\n"))
             #expect(list.output.contains("  delete   archiver\n"))
 
-            // Bob made his key himself. Alice's key serves to show that a key can have only one name.
-            let key = try #require(list.output.split(separator: "\n").first { $0.hasSuffix("alice") }).prefix(40)
+            // Carol made her key herself. A key can have only one name, and a program's key is no client's.
+            let hyphen = "-" + String(repeating: "0", count: 39)
+            try await locked.keys("add", keys, "carol", "--role", "listen", "--public-key", hyphen)
+            let line = try #require(list.output.split(separator: "\n").first { $0.hasSuffix("  recorder") })
+            for (key, owner) in [(hyphen, "carol"), (String(line.prefix(40)), "recorder")] {
+                let result = try await locked.run(
+                    "holdfast-keys", ["add", keys, "bob", "--role", "listen", "--public-key", key])
+                #expect(result.end == .exited(78))
+                #expect(result.error.contains("\(owner) has this key already"), "\(result)")
+            }
             let refused = [
                 (["add", keys, "alice", "--role", "delete"], 78), (["add", keys, "recorder", "--role", "listen"], 64),
                 (["add", keys, "../bob", "--role", "listen"], 64), (["add", keys, "bob", "--role", "root"], 64),
@@ -171,14 +190,17 @@ struct LockedTests {
                 let result = try await locked.run("holdfast-keys", arguments)
                 #expect(result.end == .exited(Int32(code)), "\(arguments): \(result)")
             }
-            try await locked.keys("add", keys, "bob", "--role", "listen", "--public-key", String(key))
-            let hyphen = "-" + String(repeating: "0", count: 39)
-            try await locked.keys("add", keys, "carol", "--role", "listen", "--public-key", hyphen)
+            let whole = try await locked.run("holdfast-keys", ["list", keys])
+            #expect(whole.end == .exited(0))
+            #expect(whole.output.contains("  listen   carol\n") && !whole.output.contains("bob"))
+
+            // The same file under another name.
+            try FileManager.default.copyItem(atPath: "\(keys)/alice.key", toPath: "\(keys)/bob.key")
             let twice = try await locked.run("holdfast-keys", ["list", keys])
             #expect(twice.end == .exited(78))
             #expect(twice.error.contains("alice.key and bob.key have the same key"))
             let files = try FileManager.default.contentsOfDirectory(atPath: keys)
-            #expect(!files.contains("bob.key_secret"))
+            #expect(!files.contains("carol.key_secret") && !files.contains("bob.key_secret"))
         }
     }
 

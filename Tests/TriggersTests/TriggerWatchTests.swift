@@ -200,6 +200,21 @@ import Triggers
         #expect(world.sessions.count == 1)
     }
 
+    /// A dead publisher sends no descriptions either.
+    @Test(arguments: [("", [11, 21]), (" for 5s", [14, 24])] as [(String, [Int64])])
+    func theRateOfADeadPublisherIsATrigger(lasting: String, starts: [Int64]) throws {
+        let world = try WatchWorld(
+            ["left-wrist/accelerometer rate < 80Hz\(lasting)"], before: Self.second, after: 2 * Self.second, falls: [])
+        world.run(until: 10 * Self.second)
+        #expect(world.sessions.isEmpty, "\(world.lines)")
+        world.step(to: 18 * Self.second)
+        #expect(world.sessions.count == 1)
+        // Further samples rearm it.
+        world.run(until: 20 * Self.second)
+        world.step(to: 30 * Self.second)
+        #expect(world.sessions.map(\.from) == starts.map { $0 * Self.second })
+    }
+
     @Test func aConditionMayHaveToLast() throws {
         // The wearer is at rest between falls, and a fall of a single sample is too short.
         let falls = [10, 11, 12].map { $0 * Self.second }

@@ -28,6 +28,8 @@ package final class ClientGate: Sendable {
                 health.report(.degraded, problems.prefix(10).joined(separator: "; "), for: "keys")
             }
         }
+        // The alert compares counts, so it would miss refusals before the first count.
+        health.measure(.refusedClients, 0)
     }
 
     /// Whether a client is served. Called in the middle of each handshake.

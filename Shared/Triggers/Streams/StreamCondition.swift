@@ -37,6 +37,8 @@ struct StreamCondition: Sendable {
     private var recent: Deque<Double> = []
     private var firstUptime: Double?
 
+    var isOfRate: Bool { quantity == .rate }
+
     /// - Returns: nil for an expression that is not about samples.
     init?(_ expression: TriggerExpression) {
         guard case .samples(_, let quantity, let comparison, let limit, let lasting) = expression.subject else {
@@ -119,6 +121,15 @@ struct StreamCondition: Sendable {
         firstUptime = nil
     }
 
+    /// The uptime at which `pass` may find another verdict if no sample comes first; nil if there is none.
+    var nextPass: Double? {
+        guard isOfRate, firstUptime != nil else { return nil }
+        let end = lastUptime + Self.longestPause
+        // Only `pass` leaves no samples to count.
+        if !recent.isEmpty { return end }
+        return isTrue ? nil : trueSince.map { max(end, $0 + lasting) }
+    }
+
     /// The value of a sample that is compared with the limit.
     /// - Parameter numbers: the sample's numbers by column.
     mutating func value(at uptime: Double, of numbers: [Double]) -> Double? {
@@ -154,7 +165,7 @@ struct StreamCondition: Sendable {
 
     /// Takes a time without a sample, at which a rate may have become 0.
     mutating func pass(to uptime: Double) -> Verdict? {
-        guard quantity == .rate, firstUptime != nil, uptime >= lastUptime + Self.longestPause else { return nil }
+        guard isOfRate, firstUptime != nil, uptime >= lastUptime + Self.longestPause else { return nil }
         recent = []
         return judge(comparison.holds(0, number), since: lastUptime, at: uptime)
     }
@@ -167,7 +178,8 @@ struct StreamCondition: Sendable {
         }
         let since = trueSince ?? start
         trueSince = since
-        guard uptime - since >= lasting else { return .holdsNot }
+        // The same sum as that of `nextPass`, which may be rounded.
+        guard uptime >= since + lasting else { return .holdsNot }
         defer { isTrue = true }
         return isTrue ? .continues : .begins
     }

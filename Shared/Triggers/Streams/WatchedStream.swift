@@ -94,12 +94,28 @@ final class WatchedStream {
 
     // MARK: Time
 
-    /// Whether the result depends on time alone. A rate is checked with each description.
-    var isTimed: Bool { !silences.isEmpty }
+    /// Whether the result depends on time, even without messages: a dead publisher sends no descriptions.
+    var isTimed: Bool { !silences.isEmpty || conditions.contains { $0.isOfRate } }
 
     /// When `wake` is due, on the monotonic clock; nil if it is not due at any time.
     var deadline: Int64? {
-        silences.lazy.filter { !$0.isSilent }.map { self.lastSample.addingClamped($0.span) }.min()
+        var next: Int64?
+        for silence in silences where !silence.isSilent {
+            next = min(next ?? .max, lastSample.addingClamped(silence.span))
+        }
+        for condition in conditions {
+            if let end = endOfPause(for: condition) { next = min(next ?? .max, end) }
+        }
+        return next
+    }
+
+    /// When the time without a sample may change a condition's verdict, on the monotonic clock. Samples that are being
+    /// replayed are no pause.
+    private func endOfPause(for condition: StreamCondition) -> Int64? {
+        guard let uptime = condition.nextPass else { return nil }
+        let end = lastSample.addingClamped(Int64(nanosecondsIn: uptime - lastUptime))
+        // A publisher that is not heard any more may never replay them.
+        return ordered.buffer.recovery == nil ? end : max(end, heard.addingClamped(StreamDescription.life))
     }
 
     /// Notes that time passed without a sample.
@@ -109,6 +125,12 @@ final class WatchedStream {
             guard now.monotonic >= end else { continue }
             silences[index].isSilent = true
             found.append(Finding(expression: silences[index].expression, isNew: true, instant: end, value: nil))
+        }
+        for index in conditions.indices {
+            guard let uptime = conditions[index].nextPass, let end = endOfPause(for: conditions[index]),
+                now.monotonic >= end, let verdict = conditions[index].pass(to: uptime)
+            else { continue }
+            add(verdict, of: index, value: 0, uptime: uptime, at: now)
         }
     }
 
