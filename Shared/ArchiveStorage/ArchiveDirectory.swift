@@ -175,22 +175,34 @@ package struct ArchiveDirectory: Sendable {
         return discarded.sorted()
     }
 
-    /// Whether a session was discarded and has remaining files here. If a session of the same name exists now, the files may
-    /// belong to it.
+    /// Whether a session was discarded and has remaining files here. The files may belong to a later session of this name that
+    /// exists, or that was removed without a discard.
     private func isDiscarded(_ session: SessionIdentifier) throws(RecordingError) -> Bool {
-        guard let discarded = try ledger.newest(of: PersonalName(of: session.text)) else { return false }
-        guard let recorded = try? SessionDirectory.open(session, in: data) else {
-            return try directory.names().contains { Self.session(ofFile: $0) == session }
-        }
-        let known = try? recorded.record()
-        let notes: [(any ArchiveNote)?] = [
+        let discarded = try ledger.lines(of: PersonalName(of: session.text))
+        guard let last = discarded.last else { return false }
+        let starts = Set(discarded.map(\.startDate))
+        let found: [(any ArchiveNote)?] = [
             try? note(ArchiveRecord.self, of: session, in: Self.recordSuffix),
             try? note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix),
         ]
-        // If the clock was set back, the note of the existing session may also have an earlier date.
-        return notes.contains { note in
-            note.map { $0.date < discarded.date && ($0.startDate == nil || !isNote($0, of: known)) } ?? false
+        let notes = found.compactMap { $0 }
+        func isLeftover(_ note: any ArchiveNote) -> Bool {
+            note.startDate.map { starts.contains($0) } ?? (note.date < last.date)
         }
+        guard let recorded = try? SessionDirectory.open(session, in: data) else {
+            if !notes.isEmpty { return notes.allSatisfy { isLeftover($0) } }
+            let files = try directory.names().filter { Self.session(ofFile: $0) == session }
+            return !files.isEmpty && files.allSatisfy { isUnchanged($0, since: last.date) }
+        }
+        let known = try? recorded.record()
+        return notes.contains { isLeftover($0) && ($0.startDate == nil || !isNote($0, of: known)) }
+    }
+
+    /// Whether a file was last changed at or before a time, or is gone.
+    private func isUnchanged(_ file: String, since date: WallTime) -> Bool {
+        guard let status = try? directory.path.appending(file).stat(followTargetSymlink: false) else { return true }
+        let changed = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        return changed <= date.nanosecondsSince1970
     }
 
     /// The session of a complete or temporary file; `nil` for a claim and for files of other programs.

@@ -1,3 +1,4 @@
+package import Archives
 package import Messages
 package import Recording
 package import Upload
@@ -15,10 +16,14 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
     package var date: WallTime
     /// When making the archives began; later additions to the session are not in them. Missing in older receipts.
     package var made: WallTime?
+    /// The highest number of an annotation in the archives, 0 if there is none. Missing in older receipts.
+    package var lastAnnotation: Int?
     /// The archives that the receiver has.
     package var archives: [Confirmed]
     /// The finished stream files in these archives.
     package var files: [ArchiveRecord.File]
+    /// Files of the session that could not be archived; only this machine has them. Nil if there are none.
+    package var leftOut: [ArchiveMetadata.LeftOut]?
     /// When log-manager marked the files; `nil` before.
     package var marked: WallTime?
     /// Files that log-manager did not mark, with the reasons. They are kept.
@@ -43,8 +48,10 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
         startDate = record.startDate
         date = archives.map(\.confirmation.date).max() ?? record.date
         made = record.date
+        lastAnnotation = record.lastAnnotation
         self.archives = archives
         files = record.files
+        leftOut = record.leftOut
     }
 
     package var isSound: Bool {
@@ -86,6 +93,8 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
             "confirmed": .string(archive.confirmation.date.utcText),
         ]
         fields["made"] = made.map { .string($0.utcText) }
+        fields["leftOut"] = leftOut.map { .integer($0.count) }
+        fields["lastAnnotation"] = lastAnnotation.map { .integer($0) }
         return .object(fields)
     }
 }

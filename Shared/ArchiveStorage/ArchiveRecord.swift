@@ -14,10 +14,14 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
     package var startDate: WallTime?
     /// When making the archives began.
     package var date: WallTime
+    /// The highest number of an annotation in the archives, 0 if there is none. Missing in older records.
+    package var lastAnnotation: Int?
     /// The session's archive, then those of its sections.
     package var archives: [Archive]
     /// The finished stream files in these archives.
     package var files: [File]
+    /// Files of the session that could not be archived; nil if there are none.
+    package var leftOut: [ArchiveMetadata.LeftOut]?
 
     package struct Archive: Codable, Hashable, Sendable {
         package var name: String
@@ -60,6 +64,7 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
         self.session = session
         startDate = made.first?.metadata.startDate
         self.date = date
+        lastAnnotation = made.map(\.lastAnnotation).max()
         archives = made.map {
             Archive(name: $0.name, bytes: $0.bytes, sha256: $0.sha256, isEncrypted: $0.isEncrypted)
         }
@@ -70,6 +75,8 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
                 return File(name: name, bytes: file.bytes, sha256: file.sha256, archive: archive.name)
             }
         }
+        let unarchived = made.flatMap(\.metadata.unarchived)
+        leftOut = unarchived.isEmpty ? nil : unarchived
     }
 
     /// Whether the record describes archives that can be uploaded.

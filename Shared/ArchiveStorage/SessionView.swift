@@ -1,3 +1,5 @@
+import Archives
+
 /// The state of a session and its archives on disk, which determines the next step.
 package struct SessionView: Hashable, Sendable {
     package var exists = false
@@ -56,4 +58,7 @@ package struct SessionView: Hashable, Sendable {
     package var archives: [ArchiveRecord.Archive] {
         receipt.map { $0.archives.map(\.archive) } ?? record?.archives ?? []
     }
+
+    /// Files that could not be archived.
+    package var leftOut: [String] { (receipt?.leftOut ?? record?.leftOut ?? []).map(\.filename) }
 }

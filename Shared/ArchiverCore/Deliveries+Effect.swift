@@ -43,7 +43,7 @@ extension Deliveries {
 
     /// A request to log-manager. Paths are relative to the data directory.
     package enum LogManagerRequest: Sendable {
-        case mark([String], receipt: JSONValue)
+        case mark([LogsMarkUploaded.File], receipt: JSONValue)
         /// Remove marked files.
         case remove([String])
     }

@@ -58,9 +58,13 @@ extension Deliveries {
             reason: failure?.reason ?? uploads[session]?.reason ?? Self.reason(for: view, settings.policy))
     }
 
-    /// Why no step is taken for a session.
+    /// Why no step is taken for a session, or what its archives lack.
     private static func reason(for view: SessionView, _ policy: ArchivePolicy) -> String? {
-        view.isCancelled && !policy.archivesCancelled && view.record == nil
+        if let first = view.leftOut.first {
+            return "\(view.leftOut.count.counted("file")) could not be archived: \(first)"
+                + (view.leftOut.count > 1 ? " and others" : "")
+        }
+        return view.isCancelled && !policy.archivesCancelled && view.record == nil
             ? "it was cancelled, and --archive-cancelled was not given" : nil
     }
 }

@@ -12,7 +12,7 @@ extension Deliveries {
     /// How often refused files are marked again: log-manager may not have seen them yet.
     private static let markAttempts = 5
     /// The number of files in a request, which keeps it below `RequestRouter.maximumRequestSize`.
-    private static let batchSize = 1_000
+    private static let batchSize = 500
 
     /// Files of a receipt to be marked or removed through log-manager.
     struct Settling {
@@ -28,8 +28,10 @@ extension Deliveries {
     func beginMarks(_ receipt: ArchiveReceipt, at now: Moment) {
         var settling = Settling(receipt: receipt, isRemoval: false)
         for archive in receipt.archives {
-            let paths = receipt.files.filter { $0.archive == archive.archive.name }.map { path(of: $0, receipt) }
-            settling.requests += paths.batches(of: Self.batchSize).map {
+            let files = receipt.files.filter { $0.archive == archive.archive.name }.map {
+                LogsMarkUploaded.File(path: path(of: $0, receipt), bytes: $0.bytes, sha256: $0.sha256)
+            }
+            settling.requests += files.batches(of: Self.batchSize).map {
                 .mark(Array($0), receipt: receipt.mark(for: archive))
             }
         }

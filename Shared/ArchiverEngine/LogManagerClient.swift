@@ -23,8 +23,8 @@ struct LogManagerClient {
     func ask(_ request: Deliveries.LogManagerRequest) async -> Result<[LogFileOutcome.Refusal], ArchiveFailure> {
         do {
             switch request {
-            case .mark(let paths, let receipt):
-                let request = LogsMarkUploaded(paths: paths, receipt: receipt)
+            case .mark(let files, let receipt):
+                let request = LogsMarkUploaded(paths: files.map(\.path), receipt: receipt, files: files)
                 return .success(try await client.send(request, timeout: Self.markLimit).refused)
             case .remove(let paths):
                 let request = LogsRemoveUploaded(paths: paths)

@@ -43,6 +43,12 @@ static inline BIO *holdfast_bio_copy(const void *bytes, int count) {
     return bio;
 }
 
+// Whether the last error is that no further entry begins in a PEM file.
+static inline int holdfast_pem_is_at_end(void) {
+    unsigned long error = ERR_peek_last_error();
+    return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
 static inline int holdfast_bio_should_retry(BIO *bio) { return BIO_should_retry(bio); }
 
 static inline EVP_PKEY *holdfast_p256_key(void) { return EVP_EC_gen("P-256"); }

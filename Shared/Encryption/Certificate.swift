@@ -38,7 +38,7 @@ package final class Certificate: Sendable {
         } catch {
             throw ArchiveError(.badCertificate, "\(error)")
         }
-        let certificates = parse(bytes).map { Certificate($0, path: path) }
+        let certificates = try parse(bytes, from: path)
         guard !certificates.isEmpty else {
             throw ArchiveError(
                 .badCertificate,
@@ -48,16 +48,30 @@ package final class Certificate: Sendable {
         return certificates
     }
 
-    private static func parse(_ bytes: [UInt8]) -> [OpaquePointer] {
+    private static func parse(_ bytes: [UInt8], from path: FilePath) throws(ArchiveError) -> [Certificate] {
+        ERR_clear_error()
         defer { ERR_clear_error() }
         guard let source = holdfast_bio_copy(bytes, Int32(clamping: bytes.count)) else { return [] }
         defer { BIO_free(source) }
-        var handles: [OpaquePointer] = []
-        while let handle = PEM_read_bio_X509(source, nil, nil, nil) { handles.append(handle) }
-        if handles.isEmpty, holdfast_bio_reset(source) > 0, let handle = d2i_X509_bio(source, nil) {
-            handles.append(handle)
+        var certificates: [Certificate] = []
+        while let handle = PEM_read_bio_X509(source, nil, nil, nil) {
+            certificates.append(Certificate(handle, path: path))
         }
-        return handles
+        if certificates.isEmpty {
+            guard holdfast_bio_reset(source) > 0, let handle = d2i_X509_bio(source, nil) else { return [] }
+            return [Certificate(handle, path: path)]
+        }
+        // Otherwise this recipient, and those after it, could not open the archives. A damaged first line of a certificate is no
+        // error for OpenSSL, which takes the certificate for a comment.
+        let parts = String(decoding: bytes, as: UTF8.self)
+            .split(separator: "END CERTIFICATE-----", omittingEmptySubsequences: false)
+        guard holdfast_pem_is_at_end() != 0, parts.count - 1 <= certificates.count else {
+            throw ArchiveError(
+                .badCertificate,
+                "Could not use \(path): one of its certificates can't be read. Replace it with an "
+                    + "intact copy, or remove it.")
+        }
+        return certificates
     }
 
     /// Rejects a certificate that is not meant for encryption, is not valid at a date, or has an unsuitable key.

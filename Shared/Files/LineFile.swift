@@ -14,7 +14,11 @@ package struct LineFile: Sendable {
     /// The lines, without their ends; none if the file does not exist.
     package func lines() throws(RecordingError) -> [ArraySlice<UInt8>] {
         guard directory.contains(name) else { return [] }
-        let bytes = try directory.read(name)
+        return Self.lines(in: try directory.read(name))
+    }
+
+    /// The lines in the bytes of such a file, without their ends.
+    package static func lines(in bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         let whole = bytes[..<(bytes.lastIndex(of: UInt8(ascii: "\n")) ?? 0)]
         return whole.split(separator: UInt8(ascii: "\n"))
     }

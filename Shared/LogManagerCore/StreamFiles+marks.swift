@@ -15,19 +15,25 @@ extension StreamFiles {
     final class MarkWork {
         let change: LogFileEvent.Change
         let receipt: JSONValue?
+        /// What was uploaded, by path; empty if unknown.
+        let uploads: [String: LogsMarkUploaded.File]
         let answer = Answer<LogFileOutcome>()
         var paths: ArraySlice<String>
         var outcome = LogFileOutcome(done: [], refused: [])
 
-        init(_ change: LogFileEvent.Change, _ paths: [String], receipt: JSONValue? = nil) {
+        init(
+            _ change: LogFileEvent.Change, _ paths: [String], receipt: JSONValue? = nil,
+            uploads: [LogsMarkUploaded.File] = []
+        ) {
             self.change = change
             self.receipt = receipt
+            self.uploads = Dictionary(uploads.map { ($0.path, $0) }) { first, _ in first }
             self.paths = StreamFiles.unique(paths)[...]
         }
     }
 
     package func mark(_ request: LogsMarkUploaded, at now: Moment) -> Answer<LogFileOutcome> {
-        begin(MarkWork(.marked, request.paths, receipt: request.receipt))
+        begin(MarkWork(.marked, request.paths, receipt: request.receipt, uploads: request.files ?? []))
     }
 
     package func unmark(_ request: LogsUnmarkUploaded, at now: Moment) -> Answer<LogFileOutcome> {
@@ -57,7 +63,7 @@ extension StreamFiles {
         switch looks.removeValue(forKey: number) {
         case .mark(let work)?:
             do {
-                let (files, refused) = try identify(found)
+                let (files, refused) = try identify(found, as: work.uploads)
                 work.outcome.refused += refused
                 if files.isEmpty {
                     advance(work)
@@ -89,9 +95,10 @@ extension StreamFiles {
     }
 
     /// The files at some paths, and the refusals of others. A file must be as it was when it was finished.
-    func identify(_ found: [PathLook]) throws(RecordingError) -> (
-        files: [CatalogFile], refused: [LogFileOutcome.Refusal]
-    ) {
+    /// - Parameter uploads: what a file must not differ from, by path.
+    func identify(
+        _ found: [PathLook], as uploads: [String: LogsMarkUploaded.File] = [:]
+    ) throws(RecordingError) -> (files: [CatalogFile], refused: [LogFileOutcome.Refusal]) {
         var files: [CatalogFile] = []
         var refused: [LogFileOutcome.Refusal] = []
         for look in found {
@@ -109,6 +116,10 @@ extension StreamFiles {
                     refuse("it was changed or replaced since it was finished; nothing was done")
                     continue
                 }
+                if let difference = uploads[look.path]?.difference(from: file) {
+                    refuse("it is not what was uploaded: \(difference)")
+                    continue
+                }
                 files.append(file)
             }
         }
@@ -119,5 +130,14 @@ extension StreamFiles {
     static func unique(_ paths: [String]) -> [String] {
         var seen: Set<String> = []
         return paths.filter { seen.insert($0).inserted }
+    }
+}
+
+extension LogsMarkUploaded.File {
+    /// How the uploaded file differs from the file on the disk, for a person; nil if no difference is known.
+    fileprivate func difference(from file: CatalogFile) -> String? {
+        if bytes != file.bytes { return "it has \(file.bytes) bytes, and \(bytes) were uploaded" }
+        guard let sha256, let known = file.sha256, known != sha256 else { return nil }
+        return "its SHA-256 is \(known), and that of the upload \(sha256)"
     }
 }

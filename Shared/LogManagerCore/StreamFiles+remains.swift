@@ -42,6 +42,7 @@ extension StreamFiles {
             switch outcome {
             case .retired(let bytes):
                 retired.append((session, bytes))
+                freedSpace?.removed += bytes
                 // An earlier session of this name, whose removal was published, is gone.
                 publishedRemains.remove(session)
                 wantComparison(of: session)
@@ -54,7 +55,7 @@ extension StreamFiles {
         }
         if retired.isEmpty {
             // The next round skips the sessions that are kept.
-            judgeRemains(isStuck: true)
+            judgeRemains(isStuck: true, at: now)
         } else {
             cleanUp = .erasingRemains(isStuck: true)
             erase(retired, at: now)
@@ -85,11 +86,14 @@ extension StreamFiles {
                 if case .erasingRemains = cleanUp { cleanUp = .erasingRemains(isStuck: false) }
             }
         }
-        if case .erasingRemains(let isStuck) = cleanUp, erasingRemains.isEmpty { judgeRemains(isStuck: isStuck) }
+        if case .erasingRemains(let isStuck) = cleanUp, erasingRemains.isEmpty {
+            judgeRemains(isStuck: isStuck, at: now)
+        }
         advance(at: now)
     }
 
-    private func judgeRemains(isStuck: Bool) {
+    private func judgeRemains(isStuck: Bool, at now: Moment) {
+        if !isStuck, let freedSpace, freedSpace.removed >= bytesToFree { awaitSpace(at: now) }
         cleanUp = .judging(isStuck: isStuck)
         emit(.lookAtDisk)
     }

@@ -9,6 +9,8 @@ import ServiceKit
 extension StreamFiles {
     /// Pause after a clean-up that could remove nothing more.
     private static let cleanUpPause = TimeSpan.seconds(30)
+    /// How long a clean-up waits for the disk to show the space that the previous one freed.
+    private static let spaceLimit = TimeSpan.seconds(35)
     /// Limit for a request to wait for its turn and remove files; shorter than the time limit of `ReplyServer`.
     private static let requestLimit = TimeSpan.seconds(20)
     private static let notAnyMore = "it was unmarked or removed in the meantime"
@@ -24,6 +26,24 @@ extension StreamFiles {
         case erasingRemains(isStuck: Bool)
         /// The next look at the disk decides whether enough space was freed.
         case judging(isStuck: Bool)
+    }
+
+    /// Free space on the disk since a clean-up began because there was too little of it. Some file systems free space long after
+    /// a removal, and a removed file keeps its space as long as a program has it open.
+    struct FreedSpace {
+        /// The fewest bytes that were free.
+        var lowest: Int
+        /// Bytes of all that was removed.
+        var removed = 0
+        /// Until when the next clean-up waits for this space, on the monotonic clock.
+        var deadline = Int64.min
+        /// Whether the disk shows the space. Other programs may use some of it at once.
+        var isShown = false
+
+        mutating func take(freeBytes: Int) {
+            lowest = min(lowest, freeBytes)
+            if freeBytes - lowest >= removed - removed / 4 { isShown = true }
+        }
     }
 
     /// A removal of files, for one reason.
@@ -161,9 +181,25 @@ extension StreamFiles {
 
     /// Begins a clean-up if the user's policy allows one and the pause is over.
     func cleanUpIfDue(at now: Moment) {
-        guard case .idle = cleanUp, settings.whenFull != .nothing, now.monotonic >= cleanUpAt else { return }
+        guard case .idle = cleanUp, settings.whenFull != .nothing, now.monotonic >= cleanUpAt, !awaitsSpace(at: now)
+        else { return }
         cleanUp = .removing
+        freedSpace = missing(by: catalog.thresholds) > 0 ? freeBytes.map { FreedSpace(lowest: $0) } : nil
         removals.append(Removal(.whenFull))
+    }
+
+    /// Whether the disk may only not show yet that enough was removed. The threshold of all files needs no such wait.
+    private func awaitsSpace(at now: Moment) -> Bool {
+        guard let freedSpace, let freeBytes, excess(by: catalog.thresholds) <= 0 else { return false }
+        let pending = freedSpace.removed - max(0, freeBytes - freedSpace.lowest)
+        return !freedSpace.isShown && now.monotonic < freedSpace.deadline && missing(by: catalog.thresholds) <= pending
+    }
+
+    /// Makes the next clean-up wait until the disk shows the space that this one freed.
+    func awaitSpace(at now: Moment) {
+        guard let removed = freedSpace?.removed, removed > 0 else { return }
+        freedSpace?.isShown = false
+        freedSpace?.deadline = now.monotonic + Self.spaceLimit.nanoseconds
     }
 
     /// The files that a clean-up would remove now, in order, with the thresholds from the settings.
@@ -399,6 +435,7 @@ extension StreamFiles {
                 log(.info, "file removed", metadata)
                 removedUsage[piece.reason, default: LogUsage()].count(file)
                 remains[file.session]?.files -= 1
+                if case .whenFull = removal.purpose { freedSpace?.removed += file.bytes }
                 publishedRemovals.remove(file.id)
                 removal.outcome.done.append(file.path)
                 continue
@@ -469,6 +506,8 @@ extension StreamFiles {
         case .whenFull:
             if let error = removal.error { note(error) }
             if !done.isEmpty { log(.notice, "cleaned up", ["files": "\(done.count)"]) }
+            // If nothing is left to remove, there is no use in waiting.
+            if removal.plan?.isEnough == true || !removals.isEmpty { awaitSpace(at: now) }
             if let error = removal.error, error.code != .noSpace {
                 // Whether more stream files can be removed is unknown, so the remains of sessions must not be removed in their
                 // place. If only space for the ledger is missing, they may: removing them needs no ledger, and frees space.

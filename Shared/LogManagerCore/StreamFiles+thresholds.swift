@@ -24,6 +24,7 @@ extension StreamFiles {
     /// Takes the number of bytes free on the disk; nil if unknown.
     package func take(freeBytes: Int?, at now: Moment) {
         self.freeBytes = freeBytes
+        if let freeBytes { freedSpace?.take(freeBytes: freeBytes) }
         evaluate(at: now)
         judgeCleanUp(at: now)
         advance(at: now)
@@ -67,8 +68,12 @@ extension StreamFiles {
 
     /// How many bytes must be removed to meet these thresholds.
     func bytesToFree(by thresholds: LogThresholds) -> Int {
-        let missing = thresholds.minimumFreeBytes > 0 ? thresholds.minimumFreeBytes - (freeBytes ?? .max) : 0
-        return max(0, excess(by: thresholds), missing)
+        max(0, excess(by: thresholds), missing(by: thresholds))
+    }
+
+    /// How many bytes of free space are missing; negative or 0 if there is enough.
+    func missing(by thresholds: LogThresholds) -> Int {
+        thresholds.minimumFreeBytes > 0 ? thresholds.minimumFreeBytes - (freeBytes ?? .max) : 0
     }
 
     /// How far all files and the remains of sessions exceed their threshold, in bytes; negative below it, 0 without one.

@@ -81,6 +81,8 @@ package final class StreamFiles: ProgramCore {
     var publishedRemovals: Set<Int64> = []
     /// Earliest time of the next clean-up after one that could remove nothing, on the monotonic clock.
     var cleanUpAt = Int64.min
+    /// Nil unless the last clean-up began because of too little free space.
+    var freedSpace: FreedSpace?
     /// When removals left in the ledger are tried again, on the monotonic clock; nil if there are none.
     var completionAt: Int64?
     /// Files removed since the start.

@@ -233,6 +233,13 @@ extension Recordings {
         }
         if record.status == .cancelled { return nil }
         if view.uploaded != nil {
+            if let first = view.unarchived.first {
+                let others = view.unarchived.count > 1 ? " and \(view.unarchived.count - 1) more" : ""
+                return RequestError(
+                    .wouldDelete,
+                    "\(first)\(others) could not be archived, so the receiver does not have all of session \(session): "
+                        + "copy what you need, then discard the session with force")
+            }
             guard view.hasLaterAnnotations else { return nil }
             return RequestError(
                 .wouldDelete,

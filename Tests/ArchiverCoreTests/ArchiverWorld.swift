@@ -257,7 +257,7 @@ final class ArchiverWorld {
         let text =
             switch effect {
             case .notice(.log(_, let message, let metadata)): "\(message) \(metadata.count)"
-            case .ask(let session, .mark(let paths, _)): "mark \(session) \(paths)"
+            case .ask(let session, .mark(let uploads, _)): "mark \(session) \(uploads.map(\.path))"
             default: "\(effect)"
             }
         for byte in "\(now.monotonic) \(text)".utf8 { trace = (trace ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -528,8 +528,8 @@ final class ArchiverWorld {
             var refused: [LogFileOutcome.Refusal] = []
             expect(receipts[session] != nil, "log-manager is asked about \(session) before there is a receipt")
             switch request {
-            case .mark(let paths, _):
-                for path in paths {
+            case .mark(let uploads, _):
+                for path in uploads.map(\.path) {
                     if isFault || !files.contains(path) {
                         refused.append(LogFileOutcome.Refusal(path: path, reason: "it was not seen"))
                     } else {

@@ -35,6 +35,19 @@ struct ArchivePolicyTests {
 
     private let uploading = ArchivePolicy(uploads: true, encrypts: true)
 
+    /// Recorders and log-manager find later annotations by this number.
+    @Test func receiptsAndMarksStateTheLastAnnotation() throws {
+        var record = try Self.record()
+        record.lastAnnotation = 3
+        let receipt = Self.receipt(record)
+        #expect(receipt.lastAnnotation == 3)
+        guard case .object(let mark) = receipt.mark(for: receipt.archives[0]) else {
+            Issue.record("a mark is an object")
+            return
+        }
+        #expect(mark["lastAnnotation"] == .integer(3))
+    }
+
     @Test func aSessionThatIsOverIsArchivedOnce() throws {
         #expect(uploading.step(for: SessionView(exists: true, isOver: false), at: .now) == .done)
         #expect(uploading.step(for: SessionView(exists: true, isOver: true), at: .now) == .make)

@@ -328,6 +328,75 @@ struct ArchiverServiceTests {
         }
     }
 
+    /// The name of a discarded session can be used again.
+    @Test func archivesOfALaterSessionThatWasNotDiscardedStay() throws {
+        try withTemporaryDirectory { data in
+            let folder = ArchiveDirectory(data)
+            func archived(_ session: ArchivedSession) throws -> ArchiveRecord {
+                let made = ArchiveRecord(session.record.session, made: try session.archive(), logs: [], date: .now)
+                try folder.write(made)
+                try remove(session.directory)
+                return made
+            }
+            let hour: Int64 = 3_600_000_000_000
+            let first = try finished(in: data)
+            let old = try archived(first)
+            let name = old.session
+            try DiscardedSession(first.record, uploaded: nil, reason: .forced, date: WallTime.now.adding(-hour))
+                .append(in: data)
+            #expect(try folder.discarded() == [name])
+            #expect(try folder.discard(name) == ["s1.zip"])
+            // The later session is removed without a discard.
+            let second = try finished(in: data, start: Self.later)
+            _ = try archived(second)
+            #expect(try folder.discarded().isEmpty)
+            #expect(try folder.view(of: name, at: .now).archiveExists)
+            // Without a note, the date of the archive decides.
+            try Directory.removeFile(folder.directory.path.appending("s1.archive.json"))
+            #expect(try folder.discarded().isEmpty)
+            try DiscardedSession(second.record, uploaded: nil, reason: .forced, date: WallTime.now.adding(hour))
+                .append(in: data)
+            #expect(try folder.discarded() == [name])
+            // Files of the session that was discarded first are removed as well.
+            try folder.write(old)
+            #expect(try folder.discarded() == [name])
+        }
+    }
+
+    /// The session's directory has the only copy of the file.
+    @Test func aSessionWithAFileThatWasLeftOutDoesNotCountAsUploaded() throws {
+        try withTemporaryDirectory { data in
+            let session = try finished(in: data)
+            let folder = ArchiveDirectory(data)
+            try FileManager.default.createSymbolicLink(
+                atPath: session.path("link").string, withDestinationPath: "session.json")
+            var choices = ArchiveChoices()
+            choices.continuesOnFailure = true
+            let record = ArchiveRecord(
+                session.record.session, made: try session.archive(choices), logs: [LogName("phone_gyro")], date: .now)
+            var receipt = ArchivePolicyTests.receipt(record)
+            let disposal = SessionDisposal(in: data)
+            for isWhole in [false, true] {
+                if isWhole { receipt.leftOut = nil }
+                try folder.write(receipt)
+                let leftOut: [String] = isWhole ? [] : ["link"]
+                let stored = try Self.receipt("s1", in: data)
+                #expect(stored.leftOut?.map(\.filename) == (isWhole ? nil : leftOut))
+                #expect(try folder.view(of: record.session, at: .now).leftOut == leftOut)
+                let view = try disposal.view(record.session, PersonalName(of: "s1"))
+                #expect(view.uploaded != nil)
+                #expect(view.unarchived == leftOut)
+                let expired = try disposal.uploaded(before: receipt.date.adding(1), shard: nil, limit: 1)
+                #expect(expired.isEmpty != isWhole)
+                let archive = try #require(receipt.archives.first)
+                let removed = RemovedFile(
+                    name: "a", bytes: 1, reason: "removeUploaded", date: .now, uploaded: .now,
+                    receipt: receipt.mark(for: archive))
+                #expect(removed.hasUnarchived == !isWhole)
+            }
+        }
+    }
+
     @Test func aLogManagerThatIsAwayIsToldLater() async throws {
         try await withDirectories { data, out in
             let session = try finished(in: data)

@@ -246,6 +246,18 @@ struct EncryptionTests {
             let (good, key) = try await keys.make(
                 "mail", kind: "rsa", extensions: [usage, "extendedKeyUsage=emailProtection"])
             #expect(try Certificate.read(good, at: .now).map(\.subject) == ["/CN=mail"])
+            // A damaged certificate is not taken for the end of the file.
+            let whole = try String(decoding: Data(contentsOf: URL(filePath: good.string)), as: UTF8.self)
+            for damaged in [0, 2] {
+                var lines = whole.split(separator: "\n")
+                lines.remove(at: damaged)
+                let collected = data.appending("collected.pem")
+                try Data((whole + lines.joined(separator: "\n") + "\n" + whole).utf8)
+                    .write(to: URL(filePath: collected.string))
+                let unreadable = try #require(throws: ArchiveError.self) { try Certificate.read(collected, at: .now) }
+                #expect(unreadable.code == .badCertificate)
+                #expect(unreadable.message.contains("one of its"), "\(unreadable)")
+            }
             let now = WallTime.now.nanosecondsSince1970
             let year: Int64 = 365 * 86_400 * 1_000_000_000
             for (date, fault) in [(now + year, "expired"), (now - year, "not valid before")] {

@@ -299,6 +299,56 @@ struct DataDirectoryTests {
         }
     }
 
+    /// A session whose only file was uploaded in an archive with one annotation, made at 1,000 s and confirmed at 2,000 s.
+    private func withUploadedSession(_ body: (StoredSession, DataDirectory) throws -> Void) throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data)
+            let made = WallTime(seconds: 1_000).utcText
+            try RemovedFile.append(
+                [
+                    RemovedFile(
+                        name: Self.name, bytes: 1000, reason: "removeUploaded", date: .now,
+                        uploaded: WallTime(seconds: 2_000),
+                        receipt: .object(["made": .string(made), "lastAnnotation": .integer(1)]))
+                ], in: session.directory.directory)
+            try body(session, try DataDirectory(data))
+        }
+    }
+
+    /// The clock may have been set back since the archive was made.
+    @Test func laterAnnotationsAreFoundByTheirNumbers() throws {
+        try withUploadedSession { session, folder in
+            func annotate(_ number: Int, at seconds: Double) throws {
+                let date = WallTime(seconds: seconds)
+                try session.directory.add(Annotation(number: number, label: "fall", from: date, date: date))
+            }
+            try annotate(1, at: 1_500)
+            try annotate(2, at: 900)
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
+            try Directory.removeFile(session.path(of: SessionDirectory.annotationsName))
+            try annotate(1, at: 1_500)
+            let bytes = try folder.content(of: session.identifier).otherBytes
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: true) == .retired(bytes: bytes))
+        }
+    }
+
+    /// The receiver does not have the samples that a fill added later.
+    @Test(arguments: [(1_500.0, true), (900.0, false)])
+    func aSessionIsKeptWithAFillThatCameAfterItsUpload(seconds: Double, isKept: Bool) throws {
+        try withUploadedSession { session, folder in
+            session.record.fills = [
+                SessionRecord.Fill(
+                    number: 1, date: WallTime(seconds: seconds), device: "phone",
+                    source: SessionRecord.Source(name: "export", bytes: 1, sha256: ""), offsets: [:], version: "1",
+                    former: [])
+            ]
+            try session.directory.write(session.record)
+            let bytes = try folder.content(of: session.identifier).otherBytes
+            let outcome = folder.retireRemains(of: session.identifier, onlyUploaded: true)
+            #expect(outcome == (isKept ? .kept(nil) : .retired(bytes: bytes)))
+        }
+    }
+
     @Test func aSessionThatWasRetiredIsFoundAgain() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
@@ -316,6 +366,24 @@ struct DataDirectoryTests {
             #expect(access(renamed, F_OK) != 0)
             #expect(try folder.retiredSessions().isEmpty)
             #expect(folder.eraseRemains(of: session.identifier) == nil)
+        }
+    }
+
+    /// The receiver does not have the file.
+    @Test(arguments: [true, false])
+    func aSessionIsKeptOfWhichAFileCouldNotBeArchived(hasLeftOut: Bool) throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data)
+            let folder = try DataDirectory(data)
+            try RemovedFile.append(
+                [
+                    RemovedFile(
+                        name: Self.name, bytes: 1, reason: "removeUploaded", date: .now, uploaded: .now,
+                        receipt: .object(hasLeftOut ? ["leftOut": .integer(1)] : [:]))
+                ], in: session.directory.directory)
+            let bytes = try folder.content(of: session.identifier).otherBytes
+            let expected: RemainsOutcome = hasLeftOut ? .kept(nil) : .retired(bytes: bytes)
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: true) == expected)
         }
     }
 

@@ -246,6 +246,40 @@ import Testing
         #expect(manager.published(.removed).count > 1)
     }
 
+    /// Some file systems free space long after a removal. Until then the clean-up must not remove more.
+    @Test func spaceThatShowsLateIsAwaited() throws {
+        let manager = try ScriptedLogManager(
+            files: 10, thresholds: LogsSetThresholds(minimumFreeBytes: 1_000_000), whenFull: .oldest)
+        let paths = manager.paths
+        func wait(seconds: Int) {
+            for _ in 0..<seconds {
+                manager.wait(seconds: 1)
+                manager.carryOutAll()
+            }
+        }
+        manager.freeBytes = 999_995
+        wait(seconds: 5)
+        #expect(manager.published(.removed) == [paths[0]])
+        // A mark ends another pause, but not this one.
+        _ = manager.core.mark(LogsMarkUploaded(paths: [paths[9]]), at: manager.now)
+        manager.perform()
+        manager.carryOutAll()
+        wait(seconds: 30)
+        #expect(manager.published(.removed) == [paths[0]])
+        // The space never shows: other files are needed.
+        wait(seconds: 1)
+        #expect(manager.published(.removed) == [paths[0], paths[9]])
+        manager.freeBytes = 1_000_005
+        wait(seconds: 100)
+        #expect(manager.published(.removed).count == 2)
+        // Space that shows at once is not awaited.
+        manager.freeBytes = 999_990
+        manager.wait(seconds: 1)
+        manager.freeBytes = 999_999
+        manager.carryOutAll()
+        #expect(manager.published(.removed).count == 4)
+    }
+
     @Test func aLogThatHasFilesIsKnownAndCanBeChanged() throws {
         let manager = try ScriptedLogManager(files: 2)
         #expect(manager.core.names == LogsNames.Reply(names: ["phone_gyro"]))
@@ -297,6 +331,40 @@ import Testing
         manager.carryOutAll()
         #expect(try answer.result?.get() == LogFileOutcome(done: paths, refused: []))
         #expect(manager.published(.marked) == paths)
+    }
+
+    /// The receiver has the file as it was when its archive was made; the changed file exists nowhere else.
+    @Test func aFileThatChangedAfterItsArchiveIsNotMarked() throws {
+        let manager = try ScriptedLogManager(files: 2)
+        let paths = manager.paths
+        func add(_ name: FinishedName, bytes: Int, sha256: String? = nil) throws {
+            let file = ScannedFile(
+                session: try SessionIdentifier("s"), name: name,
+                identity: FileIdentity(device: 1, inode: 9, bytes: bytes, modified: 0),
+                finished: WallTime(nanosecondsSince1970: 9), sha256: sha256, isFinished: true)
+            _ = try manager.catalog.apply(.add(file))
+        }
+        let known = String(repeating: "0f", count: 32)
+        try add(manager.catalog.listed[0].name, bytes: 12)
+        try add(
+            FinishedName(log: LogName("phone_gps"), stamp: "20261120235301", count: 0, format: .json), bytes: 10,
+            sha256: known)
+        let hashed = try #require(manager.paths.first { $0.contains("phone_gps") })
+        func mark(_ path: String, sha256: String) throws -> LogFileOutcome? {
+            let file = LogsMarkUploaded.File(path: path, bytes: 10, sha256: sha256)
+            let answer = manager.core.mark(LogsMarkUploaded(paths: [path], files: [file]), at: manager.now)
+            manager.perform()
+            manager.carryOutAll()
+            return try answer.result?.get()
+        }
+        let other = String(repeating: "0e", count: 32)
+        let refusal = try #require(try mark(paths[0], sha256: known)?.refused.first)
+        #expect(refusal.reason.contains("it has 12 bytes, and 10 were uploaded"))
+        #expect(try mark(hashed, sha256: other)?.refused.count == 1)
+        #expect(manager.published(.marked).isEmpty)
+        // Without a known hash, only sizes are compared.
+        #expect(try mark(paths[1], sha256: other)?.done == [paths[1]])
+        #expect(try mark(hashed, sha256: known)?.done == [hashed])
     }
 
     /// The clean-up had paused for half a minute, during which an upload made no room.

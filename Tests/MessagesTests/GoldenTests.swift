@@ -485,6 +485,8 @@ struct GoldenTests {
                 ], more: true))
         try expectGolden(LogsNeedingUpload())
         try expectGolden(LogsMarkUploaded(paths: [Self.path], receipt: receipt))
+        let file = LogsMarkUploaded.File(path: Self.path, bytes: 4_096, sha256: "e3b0c442")
+        try expectGolden(LogsMarkUploaded(paths: [Self.path], receipt: receipt, files: [file]), variant: "-files")
         try expectGolden(
             reply: LogsMarkUploaded.self,
             LogFileOutcome(

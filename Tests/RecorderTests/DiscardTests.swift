@@ -106,13 +106,16 @@ struct DiscardTests {
 
         /// Writes the receipt that an archiver writes once the receiver has the session's archive.
         /// - Parameter start: when the session started; nil for its actual start, empty for a receipt without one.
-        func confirmUpload(of name: String, startedAt start: String? = nil, made: String? = nil) throws {
+        func confirmUpload(
+            of name: String, startedAt start: String? = nil, made: String? = nil, lastAnnotation: Int? = nil
+        ) throws {
             let archives = Directory(data.appending("archives"))
             try archives.create()
             let record = try SessionDirectory.open(SessionIdentifier(name), in: data).record()
             let text = start ?? record.startDate.utcText
             var field = text.isEmpty ? "" : #""startDate": "\#(text)", "#
             if let made { field += #""made": "\#(made)", "# }
+            if let lastAnnotation { field += #""lastAnnotation": \#(lastAnnotation), "# }
             let receipt = #"{\#(field)"date": "2020-01-01T00:00:00.000000Z", "session": "\#(name)", "archives": []}"#
             try archives.replace("\(name).receipt.json", with: Array(receipt.utf8))
         }
@@ -383,6 +386,29 @@ struct DiscardTests {
         }
     }
 
+    /// The session's directory has the only copy of the file.
+    @Test func aSessionIsKeptOfWhichAFileCouldNotBeArchived() throws {
+        try withTemporaryDirectory { data in
+            let world = try Self.world(in: data, keepSessions: 30 * 86_400 * Self.second)
+            try world.settle()
+            try world.confirmUpload(of: "alice")
+            let archives = Directory(data.appending("archives"))
+            let receipt = try archives.read("alice.receipt.json").dropLast()
+            let leftOut = #", "leftOut": [{"filename": "fall.jpg", "reason": "changed"}]}"#
+            try archives.replace("alice.receipt.json", with: Array(receipt) + Array(leftOut.utf8))
+            let discard = try world.discard("alice")
+            try world.settle()
+            #expect(discard.refusal == "wouldDelete")
+            // The session does not expire either.
+            try world.restart()
+            try world.settle()
+            #expect(try SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
+            _ = try world.discard("alice", isForced: true)
+            try world.settle()
+            #expect(try !SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
+        }
+    }
+
     /// An earlier session of this name was uploaded and removed; its receipt still exists.
     @Test(arguments: ["2019-12-31T00:00:00.000000Z", ""])
     func theReceiptOfAnEarlierSessionOfTheNameConfirmsNothing(start: String) throws {
@@ -426,6 +452,24 @@ struct DiscardTests {
             _ = try world.discard("alice", isForced: true)
             try world.settle()
             #expect(try !SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
+        }
+    }
+
+    /// The clock was ten years ahead when the archive was made, and was set back before the annotation.
+    @Test(arguments: [(0, true), (1, false)])
+    func anAnnotationAfterTheArchiveIsFoundByItsNumber(lastAnnotation: Int, isLate: Bool) throws {
+        try withTemporaryDirectory { data in
+            let world = try Self.world(in: data, keepSessions: 30 * 86_400 * Self.second)
+            let date = try WallTime(iso8601: "2019-12-31T00:00:00Z")
+            try world.confirmUpload(
+                of: "alice", made: "2029-12-31T00:00:00.000000Z", lastAnnotation: lastAnnotation)
+            let directory = try SessionDirectory.open(SessionIdentifier("alice"), in: data)
+            try directory.add(Annotation(number: 1, label: "fall", from: date, date: date))
+            _ = try world.discard("alice")
+            try world.settle()
+            try world.restart()
+            try world.settle()
+            #expect(try SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")) == isLate)
         }
     }
 

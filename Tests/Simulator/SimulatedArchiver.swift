@@ -299,7 +299,8 @@ final class SimulatedArchiver: WakingProgram {
             }
         }
         switch request {
-        case .mark(let paths, let receipt): try logManager.mark(paths, receipt: receipt, done)
+        case .mark(let files, let receipt):
+            try logManager.mark(files.map(\.path), receipt: receipt, files: files, done)
         case .remove(let paths):
             require(marked.contains(session), "files of \(session) go before they are marked")
             require(plan.policy.keepRecordings != .always, "files of \(session) go that are to be kept")

@@ -161,12 +161,13 @@ final class SimulatedLogManager: SimulatedProgram {
     }
 
     func mark(
-        _ paths: [String], receipt: JSONValue,
+        _ paths: [String], receipt: JSONValue, files: [LogsMarkUploaded.File]? = nil,
         _ done: @escaping (Result<LogFileOutcome, RequestError>) -> Void = { _ in }
     ) throws {
         guard isRunning else { return }
         markedPaths.formUnion(paths)
-        try ask({ [now] in $0.mark(LogsMarkUploaded(paths: paths, receipt: receipt), at: now) }) { [self] result in
+        let request = LogsMarkUploaded(paths: paths, receipt: receipt, files: files)
+        try ask({ [now] in $0.mark(request, at: now) }) { [self] result in
             if case .success(let outcome) = result {
                 checkOutcome(outcome, of: paths)
                 simulation.counts.marked += outcome.done.count

@@ -13,6 +13,8 @@ struct ArchiveWriter {
     private let choices: ArchiveChoices
     private let zip: ZipWriter
     private var metadata: ArchiveMetadata
+    /// The highest number of an annotation in the archived files; 0 if there is none.
+    private(set) var lastAnnotation = 0
 
     /// - Parameter found: computed results of the task, such as step counts.
     init(
@@ -72,7 +74,9 @@ struct ArchiveWriter {
     private mutating func add(_ item: ArchivePlan.Item, of session: SessionDirectory) throws(ArchiveError) -> String? {
         let file: SessionFile
         do throws(ArchiveError) {
-            file = try SessionFile(session.directory.path.appending(item.file))
+            file = try SessionFile(
+                session.directory.path.appending(item.file),
+                keepingBytes: item.file == SessionDirectory.annotationsName)
         } catch {
             // log-manager may have just removed the file. It notes a removal beforehand.
             if error.code == .notFound, isRemoved(item.file, from: session) { return "removed" }
@@ -87,6 +91,10 @@ struct ArchiveWriter {
                 "\(item.file) of session \(contents.record.session) is not what was recorded: its SHA-256 differs. "
                     + "`recorder verify` shows more; --continue-on-failure leaves it out.", file: item.file)
         }
+        let annotations =
+            item.file == SessionDirectory.recordName
+            ? contents.record.annotations ?? [] : SessionDirectory.annotations(in: file.bytes)
+        lastAnnotation = annotations.reduce(lastAnnotation) { max($0, $1.number) }
         metadata.files.append(
             ArchiveMetadata.File(
                 filename: item.name, timestamp: item.timestamp, contentType: item.contentType,

@@ -9,5 +9,7 @@ package struct MadeArchive: Hashable, Sendable {
     package let sha256: String
     /// Whether opening it requires the private key of a recipient.
     package let isEncrypted: Bool
+    /// The highest number of an annotation in it; 0 if there is none.
+    package let lastAnnotation: Int
     package let metadata: ArchiveMetadata
 }

@@ -88,7 +88,7 @@ package struct SessionArchiver: Sendable {
         try sink.finish()
         let archive = MadeArchive(
             name: file.name, section: plan.section, bytes: file.count, sha256: file.sha256,
-            isEncrypted: !recipients.isEmpty, metadata: metadata)
+            isEncrypted: !recipients.isEmpty, lastAnnotation: writer.lastAnnotation, metadata: metadata)
         return (file, archive)
     }
 }

@@ -32,12 +32,16 @@ final class SessionFile: ByteSource {
     private var hash = SHA256()
     /// The number of bytes in the hash.
     private var hashed = 0
+    private let keepsBytes: Bool
+    /// The bytes in the hash, if they are to be kept.
+    private(set) var bytes: [UInt8] = []
 
     /// Opens a regular file; a symbolic link is not accepted.
     ///
     /// - Throws: `notFound`, `inputOutput`.
-    init(_ path: FilePath) throws(ArchiveError) {
+    init(_ path: FilePath, keepingBytes keepsBytes: Bool = false) throws(ArchiveError) {
         self.path = path
+        self.keepsBytes = keepsBytes
         name = path.lastComponent?.string ?? path.string
         do {
             // Non-blocking, because opening a pipe would wait for its other end.
@@ -101,6 +105,7 @@ final class SessionFile: ByteSource {
         if place == hashed {
             hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             hashed += count
+            if keepsBytes { bytes.append(contentsOf: buffer[..<count]) }
         }
         place += count
         return count

@@ -35,7 +35,10 @@ package struct ArchiveMetadata: Codable, Hashable, Sendable {
     package var leftOut: [LeftOut]?
 
     /// Whether the archive lacks files that were not removed intentionally.
-    package var hasLoss: Bool { leftOut?.contains { $0.reason != "removed" } ?? false }
+    package var hasLoss: Bool { !unarchived.isEmpty }
+
+    /// Files that are not in the archive although they were not removed intentionally.
+    package var unarchived: [LeftOut] { (leftOut ?? []).filter { $0.reason != "removed" } }
 
     package struct File: Codable, Hashable, Sendable {
         package var filename: String

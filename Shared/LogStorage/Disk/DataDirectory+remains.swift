@@ -25,12 +25,16 @@ extension DataDirectory {
             // A session that never had files was not uploaded; keeping it is not an error.
             guard !hasFiles, !removed.isEmpty else { return .kept(nil) }
             if onlyUploaded {
+                guard !removed.contains(where: \.hasUnarchived) else { return .kept(nil) }
                 let dates = removed.compactMap(\.uploadedUntil)
                 let annotations = try SessionDirectory(of: session, madeAt: directory.directory.path)
                     .annotations(of: record)
-                // Annotations made after the last upload exist nowhere else.
+                // Annotations and fills made after the last upload exist nowhere else. The clock may have been set since, so
+                // numbers of annotations are preferred to dates.
+                let number = removed.compactMap(\.lastAnnotation).max()
                 guard dates.count == removed.count, let last = dates.max(),
-                    annotations.allSatisfy({ $0.date < last })
+                    annotations.allSatisfy({ note in number.map { note.number <= $0 } ?? (note.date < last) }),
+                    (record.fills ?? []).allSatisfy({ $0.date < last })
                 else { return .kept(nil) }
             }
             let bytes = try directory.otherBytes()

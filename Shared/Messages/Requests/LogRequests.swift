@@ -279,15 +279,35 @@ public struct LogsMarkUploaded: Request, Hashable {
     /// The outcome for each path.
     public typealias Reply = LogFileOutcome
 
+    /// A file as it was uploaded.
+    public struct File: Codable, Hashable, Sendable {
+        /// The path, one of `paths`.
+        public var path: String
+        /// The size.
+        public var bytes: Int
+        /// The SHA-256 in lower-case hexadecimal digits; compared only if log-manager knows the file's.
+        public var sha256: String?
+
+        /// Creates the description of a file.
+        public init(path: String, bytes: Int, sha256: String? = nil) {
+            self.path = path
+            self.bytes = bytes
+            self.sha256 = sha256
+        }
+    }
+
     /// The files' paths under the data directory.
     public var paths: [String]
     /// The receiver's confirmation; any JSON.
     public var receipt: JSONValue?
+    /// What was uploaded. A file that differs from it is refused; one that is not described here is not compared.
+    public var files: [File]?
 
     /// Creates the request.
-    public init(paths: [String], receipt: JSONValue? = nil) {
+    public init(paths: [String], receipt: JSONValue? = nil, files: [File]? = nil) {
         self.paths = paths
         self.receipt = receipt
+        self.files = files
     }
 }
 

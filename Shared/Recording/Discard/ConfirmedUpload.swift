@@ -16,6 +16,16 @@ package struct ConfirmedUpload: Decodable, Sendable {
     package let date: WallTime
     /// When making the archive began. Older archivers did not record it.
     private let made: WallTime?
+    /// The highest number of an annotation in the archives. Older archivers did not record it.
+    private let lastAnnotation: Int?
+    private let leftOut: [LeftOut]?
+
+    private struct LeftOut: Decodable {
+        let filename: String
+    }
+
+    /// Files of the session that could not be archived: the receiver does not have them.
+    package var unarchived: [String] { (leftOut ?? []).map(\.filename) }
 
     /// The receipt for a session of this name, which may be an earlier session; nil if there is none.
     package static func newest(of name: SessionIdentifier, in data: FilePath) -> ConfirmedUpload? {
@@ -31,6 +41,8 @@ package struct ConfirmedUpload: Decodable, Sendable {
 
     /// Whether an annotation came too late for the upload.
     package func lacks(one annotations: [Annotation]) -> Bool {
+        // The clock may have been set since the archive was made; numbers always rise.
+        if let lastAnnotation { return annotations.contains { $0.number > lastAnnotation } }
         let end = made.map { min($0, date) } ?? date
         return annotations.contains { $0.date >= end }
     }

@@ -7,7 +7,7 @@ package import SystemPackage
 package final class DiscardLedger: Sendable {
     private struct State {
         var lines: [DiscardedSession] = []
-        var newest: [PersonalName: DiscardedSession] = [:]
+        var named: [PersonalName: [DiscardedSession]] = [:]
         /// Bytes of the file that were read, in whole lines.
         var length = 0
     }
@@ -26,7 +26,12 @@ package final class DiscardLedger: Sendable {
 
     /// The last discarded session of a name; nil if there is none.
     package func newest(of name: PersonalName) throws(RecordingError) -> DiscardedSession? {
-        try refreshed { $0.newest[name] }
+        try lines(of: name).last
+    }
+
+    /// All discarded sessions of a name, in order.
+    package func lines(of name: PersonalName) throws(RecordingError) -> [DiscardedSession] {
+        try refreshed { $0.named[name] ?? [] }
     }
 
     package var isEmpty: Bool { (try? refreshed { $0.lines.isEmpty }) ?? true }
@@ -50,7 +55,7 @@ package final class DiscardLedger: Sendable {
         for line in bytes[..<end].split(separator: UInt8(ascii: "\n")) {
             guard let session = try? WireCoding.decode(DiscardedSession.self, from: line) else { continue }
             state.lines.append(session)
-            state.newest[session.session] = session
+            state.named[session.session, default: []].append(session)
         }
         state.length += end + 1 - bytes.startIndex
     }

@@ -20,6 +20,8 @@ package struct SessionDisposal: Sendable {
         package var uploaded: WallTime?
         /// Whether the session has annotations that came too late for the upload and exist nowhere else.
         package var hasLaterAnnotations = false
+        /// Files of the session that could not be archived, and exist nowhere else.
+        package var unarchived: [String] = []
         /// Whether only parts of it are left that were set aside because another machine continued it.
         package var isSetAside = false
         /// Whether a session of this name is being discarded: its directory is renamed, and not removed yet.
@@ -56,13 +58,14 @@ package struct SessionDisposal: Sendable {
             }
     }
 
-    /// Up to `limit` sessions of a shard whose upload was confirmed before a date.
+    /// Up to `limit` sessions of a shard of which everything was uploaded, confirmed before a date.
     package func uploaded(
         before date: WallTime, shard: Shard?, limit: Int
     ) throws(RecordingError) -> [SessionIdentifier] {
         var sessions: [SessionIdentifier] = []
         for session in try SessionDirectory.sessions(in: data) where sessions.count < limit {
             guard let upload = ConfirmedUpload.newest(of: session, in: data), upload.date < date,
+                upload.unarchived.isEmpty,
                 let directory = try? SessionDirectory.open(session, in: data),
                 let record = try? directory.record(), record.status.isOver,
                 upload.isOfSession(from: record.startDate),
@@ -83,6 +86,7 @@ package struct SessionDisposal: Sendable {
             view.record = record
             if let upload = ConfirmedUpload.read(of: record, in: data) {
                 view.uploaded = upload.date
+                view.unarchived = upload.unarchived
                 view.hasLaterAnnotations = upload.lacks(one: try directory.annotations(of: record))
             }
         } else if session != nil, let part = try SessionDirectory.partsSetAside(of: name, in: data).first {

@@ -16,6 +16,11 @@ extension SessionDirectory {
             + (try annotationsFile.lines().compactMap { try? WireCoding.decode(Annotation.self, from: $0) })
     }
 
+    /// The annotations in the bytes of an `annotations.ndjson`.
+    package static func annotations(in bytes: [UInt8]) -> [Annotation] {
+        LineFile.lines(in: bytes).compactMap { try? WireCoding.decode(Annotation.self, from: $0) }
+    }
+
     /// The valid annotations of a session, in the order of their time; see `Annotation.valid`.
     /// - Parameter record: the contents of `session.json`.
     package func validAnnotations(of record: SessionRecord) throws(RecordingError) -> [Annotation] {

@@ -43,6 +43,19 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         return min(made, uploaded)
     }
 
+    /// Whether the receiver lacks other files of the session, according to the file's receipt: they could not be archived.
+    package var hasUnarchived: Bool {
+        guard case .object(let fields) = receipt, case .integer(let count) = fields["leftOut"] else { return false }
+        return count > 0
+    }
+
+    /// The highest number of an annotation that the receiver has, according to the file's receipt; nil if it does not state one.
+    package var lastAnnotation: Int? {
+        guard uploaded != nil, case .object(let fields) = receipt, case .integer(let number) = fields["lastAnnotation"]
+        else { return nil }
+        return number
+    }
+
     /// Whether this is a file that a session lists.
     func isSame(as finished: FinishedFile) -> Bool {
         name == finished.name && bytes == finished.bytes && (sha256 ?? finished.sha256) == finished.sha256

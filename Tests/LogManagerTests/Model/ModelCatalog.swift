@@ -119,6 +119,7 @@ final class ModelCatalog: CatalogReader {
         if let index = all.firstIndex(where: { $0.place == file.place }) {
             guard all[index].identity != file.identity else { return false }
             all[index].identity = file.identity
+            all[index].sha256 = nil
             (all[index].uploaded, all[index].receipt) = (nil, nil)
             return false
         }
@@ -126,7 +127,7 @@ final class ModelCatalog: CatalogReader {
         all.append(
             CatalogFile(
                 id: lastID, session: file.session, name: file.name, identity: file.identity,
-                finished: file.finished, sha256: nil, uploaded: nil, receipt: nil))
+                finished: file.finished, sha256: file.sha256, uploaded: nil, receipt: nil))
         return true
     }
 
