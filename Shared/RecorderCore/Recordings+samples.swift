@@ -98,8 +98,8 @@ extension Recordings {
     private func note(_ description: StreamDescription, at date: WallTime) {
         if runs.count >= Self.maximumNames { runs = [:] }
         let old = runs[description.name]
-        let former = old.flatMap { $0.last.description.epoch == description.epoch ? $0.former : $0.last }
-        runs[description.name] = (FormerRun(description: description, heard: date), former)
+        let former = old.flatMap { $0.last.epoch == description.epoch ? $0.former : $0.last }
+        runs[description.name] = (FormerRun(description, heard: date), former)
     }
 
     /// Notes the last runs of a resumed session's streams. A recorder that was just started may still receive their samples
@@ -107,8 +107,10 @@ extension Recordings {
     func noteRuns(of session: Session) {
         for stream in session.ordered where runs.count < Self.maximumNames {
             let old = runs[stream.name]
-            guard let run = stream.lastRun, old.map({ $0.last.heard < run.heard }) ?? true else { continue }
-            runs[stream.name] = (run, old?.last.description.epoch == run.description.epoch ? old?.former : old?.last)
+            guard let run = stream.log.epochs.last.map({ FormerRun($0.record) }),
+                old.map({ $0.last.heard < run.heard }) ?? true
+            else { continue }
+            runs[stream.name] = (run, old?.last.epoch == run.epoch ? old?.former : old?.last)
         }
     }
 
@@ -116,12 +118,12 @@ extension Recordings {
     /// begins now with this stream, those that ended before.
     private func formers(of description: StreamDescription, from first: Int?, in session: Session) -> [FormerRun] {
         let known = runs[description.name].map { [$0.former, $0.last].compactMap { $0 } } ?? []
-        let described = known.prefix { $0.description.epoch != description.epoch }
+        let described = known.prefix { $0.epoch != description.epoch }
         if session.record.limits.before != nil {
-            return described.filter { !$0.isRecorded && $0.heard > session.record.startDate }
+            return described.filter { $0.description != nil && $0.heard > session.record.startDate }
         }
         // Two publishers that run at the same time, by mistake, have different replay addresses.
-        return first == nil ? [] : described.filter { $0.description.replay == description.replay }
+        return first == nil ? [] : described.filter { $0.replay == description.replay }
     }
 
     /// The recording of a stream that a publisher describes; nil if its log can't be opened or is closed, or if the described run

@@ -102,18 +102,21 @@ package final class StreamRecording {
             types: description.types, unit: description.unit, rate: description.rate)
         record.configure(by: configuration, in: session.record)
         self.init(record, [], current: 0, next: first ?? 0, ReorderBuffer(), of: session, at: now)
-        if isFromPast, !formers.isEmpty {
-            if let first = formers.first { earliest = uptimeAtStart(by: first.description.clock, at: first.heard) }
-            for former in formers {
+        let described = formers.compactMap { former in
+            former.description.map { (description: $0, heard: former.heard) }
+        }
+        if isFromPast, let first = described.first {
+            earliest = uptimeAtStart(by: first.description.clock, at: first.heard)
+            for former in described {
                 // Only a relay still has samples of an ended run. Otherwise, meeting the next run turns them into a gap, for
                 // which the log must be open.
-                try meet(former.description, from: firstLost(of: former), at: now)
+                try meet(former.description, from: firstLost(of: former.description, heard: former.heard), at: now)
                 log.epochs[log.epochs.count - 1].isUnseen = true
                 if log.epochs.count == 1 { open() }
             }
             try meet(description, from: 0, at: now)
         } else {
-            ended = formers.map(\.description.epoch)
+            ended = formers.map(\.epoch)
             if first == nil {
                 let reading = sessionClock.reading(description.clock, at: now)
                 earliest = uptimeAtStart(by: reading, at: sessionClock.date(at: now))
@@ -195,7 +198,7 @@ package final class StreamRecording {
     /// The stored state of the stream.
     package var record: SessionRecord.Log { record(log.epochs) }
 
-    private func record(_ epochs: some Sequence<PublisherEpoch>) -> SessionRecord.Log {
+    private func record(_ epochs: [PublisherEpoch]) -> SessionRecord.Log {
         var record = log.record
         record.file = log.openFile
         record.epochs = epochs.map { epoch in
@@ -325,23 +328,11 @@ package final class StreamRecording {
         intake.expect(epoch: description.epoch, upTo: description.nextSequence)
     }
 
-    /// The publisher's last run, as far as it was recorded.
-    var lastRun: FormerRun? {
-        guard let epoch = record(log.epochs.suffix(1)).epochs.last else { return nil }
-        return FormerRun(
-            description: StreamDescription(
-                source: Program.sensorPublisher.rawValue, sequence: 0, device: name.device, stream: name.stream,
-                epoch: epoch.epoch, state: .running, fields: log.record.fields, types: log.record.types,
-                unit: log.record.unit, rate: log.record.rate, packed: false, nextSequence: epoch.next,
-                replay: epoch.replay, clock: epoch.clock, origin: epoch.origin),
-            heard: epoch.heard, isRecorded: true)
-    }
-
     /// The first sample of an earlier run that belongs to the session, according to the stream's rate.
-    private func firstLost(of former: FormerRun) -> Int {
-        let next = former.description.nextSequence
-        guard let rate = former.description.rate, rate > 0 else { return next }
-        let seconds = former.heard.seconds(since: log.startDate)
+    private func firstLost(of former: StreamDescription, heard: WallTime) -> Int {
+        let next = former.nextSequence
+        guard let rate = former.rate, rate > 0 else { return next }
+        let seconds = heard.seconds(since: log.startDate)
         return max(0, next - Self.samples(in: seconds, at: rate))
     }
 

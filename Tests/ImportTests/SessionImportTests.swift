@@ -85,12 +85,15 @@ struct SessionImportTests {
         }
     }
 
+    /// 3 s of samples, a sleep until 100 s, and one more second.
+    private static func sleep() -> [UInt8] {
+        seconds(3) + GT3XFile.asleep(GT3XFile.start + 3) + GT3XFile.awake(GT3XFile.start + 100)
+            + GT3XFile.packed(GT3XFile.start + 100, GT3XFile.samples(7))
+    }
+
     @Test func anActiGraphFileBecomesASession() throws {
         try withTemporaryDirectory { directory in
-            let log =
-                Self.seconds(3) + GT3XFile.asleep(GT3XFile.start + 3) + GT3XFile.awake(GT3XFile.start + 100)
-                + GT3XFile.packed(GT3XFile.start + 100, GT3XFile.samples(7))
-            let imported = try Imported("a.gt3x", Self.gt3x(log, GT3XFile.info()), in: directory)
+            let imported = try Imported("a.gt3x", Self.gt3x(Self.sleep(), GT3XFile.info()), in: directory)
             #expect(imported.verdict == .whole)
             // The device's clock is five hours behind UTC.
             #expect(imported.record.startDate.utcText == "2026-11-21T15:00:00.000000Z")
@@ -105,10 +108,7 @@ struct SessionImportTests {
     /// The device's sleep is a pause, in which no samples were taken.
     @Test func anExportListsItsSleep() throws {
         try withTemporaryDirectory { directory in
-            let log =
-                Self.seconds(3) + GT3XFile.asleep(GT3XFile.start + 3) + GT3XFile.awake(GT3XFile.start + 100)
-                + GT3XFile.packed(GT3XFile.start + 100, GT3XFile.samples(7))
-            let imported = try Imported("a.gt3x", Self.gt3x(log, GT3XFile.info()), in: directory)
+            let imported = try Imported("a.gt3x", Self.gt3x(Self.sleep(), GT3XFile.info()), in: directory)
             func text(_ format: SessionExport.Format, _ ending: String) throws -> String {
                 let out = directory.appending("\(format)")
                 let outcome = try SessionExport(

@@ -386,6 +386,16 @@ struct DiscardTests {
         }
     }
 
+    /// Expects that a session is neither discarded without force nor expires.
+    private static func expectKept(_ session: String, in world: World) throws {
+        let discard = try world.discard(session)
+        try world.settle()
+        #expect(discard.refusal == "wouldDelete")
+        try world.restart()
+        try world.settle()
+        #expect(try SessionDirectory.sessions(in: world.data).contains(SessionIdentifier(session)))
+    }
+
     /// The session's directory has the only copy of the file.
     @Test func aSessionIsKeptOfWhichAFileCouldNotBeArchived() throws {
         try withTemporaryDirectory { data in
@@ -396,13 +406,7 @@ struct DiscardTests {
             let receipt = try archives.read("alice.receipt.json").dropLast()
             let leftOut = #", "leftOut": [{"filename": "fall.jpg", "reason": "changed"}]}"#
             try archives.replace("alice.receipt.json", with: Array(receipt) + Array(leftOut.utf8))
-            let discard = try world.discard("alice")
-            try world.settle()
-            #expect(discard.refusal == "wouldDelete")
-            // The session does not expire either.
-            try world.restart()
-            try world.settle()
-            #expect(try SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
+            try Self.expectKept("alice", in: world)
             _ = try world.discard("alice", isForced: true)
             try world.settle()
             #expect(try !SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
@@ -416,13 +420,7 @@ struct DiscardTests {
             let world = try Self.world(in: data, keepSessions: 30 * 86_400 * Self.second)
             try world.settle()
             try world.confirmUpload(of: "alice", startedAt: start)
-            let discard = try world.discard("alice")
-            try world.settle()
-            #expect(discard.refusal == "wouldDelete")
-            // The session does not expire either.
-            try world.restart()
-            try world.settle()
-            #expect(try SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
+            try Self.expectKept("alice", in: world)
             #expect(try world.lines.isEmpty)
         }
     }

@@ -12,13 +12,16 @@ extension SessionDirectory {
     /// All annotations of a session, in the order in which they arrived. Unreadable lines are left out.
     /// - Parameter record: the contents of `session.json`.
     package func annotations(of record: SessionRecord) throws(RecordingError) -> [Annotation] {
-        (record.annotations ?? [])
-            + (try annotationsFile.lines().compactMap { try? WireCoding.decode(Annotation.self, from: $0) })
+        (record.annotations ?? []) + Self.annotations(in: try annotationsFile.lines())
     }
 
     /// The annotations in the bytes of an `annotations.ndjson`.
     package static func annotations(in bytes: [UInt8]) -> [Annotation] {
-        LineFile.lines(in: bytes).compactMap { try? WireCoding.decode(Annotation.self, from: $0) }
+        annotations(in: LineFile.lines(in: bytes))
+    }
+
+    private static func annotations(in lines: [ArraySlice<UInt8>]) -> [Annotation] {
+        lines.compactMap { try? WireCoding.decode(Annotation.self, from: $0) }
     }
 
     /// The valid annotations of a session, in the order of their time; see `Annotation.valid`.

@@ -44,15 +44,14 @@ package struct RemovedFile: Codable, Hashable, Sendable {
     }
 
     /// Whether the receiver lacks other files of the session, according to the file's receipt: they could not be archived.
-    package var hasUnarchived: Bool {
-        guard case .object(let fields) = receipt, case .integer(let count) = fields["leftOut"] else { return false }
-        return count > 0
-    }
+    package var hasUnarchived: Bool { count("leftOut") ?? 0 > 0 }
 
     /// The highest number of an annotation that the receiver has, according to the file's receipt; nil if it does not state one.
-    package var lastAnnotation: Int? {
-        guard uploaded != nil, case .object(let fields) = receipt, case .integer(let number) = fields["lastAnnotation"]
-        else { return nil }
+    package var lastAnnotation: Int? { uploaded == nil ? nil : count("lastAnnotation") }
+
+    /// A whole number of the receipt.
+    private func count(_ name: String) -> Int? {
+        guard case .object(let fields) = receipt, case .integer(let number) = fields[name] else { return nil }
         return number
     }
 
