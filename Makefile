@@ -1,6 +1,6 @@
 # The entry point for developers and CI. Each target does its own set-up.
 .POSIX:
-.PHONY: run deb exports keys test test-release test-sanitized sanitized build lint format bench crash-lab laboratory soak simulate simulator step-accuracy docs sbom clean setup openssl receivers readers network prometheus broker nats curl
+.PHONY: run deb exports keys test test-release test-sanitized sanitized build tests tools lint format bench crash-lab laboratory soak simulate simulator step-accuracy docs sbom clean setup openssl receivers readers network prometheus broker nats curl
 .PHONY: up down logs compose-test browser browser-setup pictures
 
 SWIFT = swift
@@ -66,8 +66,7 @@ FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 TEST = $(FEW) $(SWIFT) test --skip-build $(TESTED)
 # Each attack needs a processor, and its victim another.
 FEWER = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
-test: setup receivers readers network prometheus broker nats curl
-	$(SWIFT) build --build-tests $(CHECKS) $(TESTED)
+test: tests
 	$(TEST) --filter '^($(COMPUTING))\.'
 	$(TEST) --filter '^LogManagerTests\.'
 	$(TEST) --filter '^RecorderTests\.'
@@ -78,9 +77,14 @@ test: setup receivers readers network prometheus broker nats curl
 	$(TEST) --filter '$(CROWDED)'
 	$(FEWER) $(SWIFT) test --skip-build $(TESTED) --filter '$(HOSTILE)'
 
+# Builds the tests. Meanwhile, what they use is installed, which takes a minute or two on a new machine.
+tests: setup
+	make tools & built=0; $(SWIFT) build --build-tests $(CHECKS) $(TESTED) || built=$$?; wait $$! && exit $$built
+
+tools: receivers readers network prometheus broker nats curl
+
 # Runs the tests of the real programs on another build, such as HOLDFAST_PROGRAMS=/usr/bin of a package; by default on a release.
-test-release: setup receivers readers network prometheus broker nats curl
-	$(SWIFT) build --build-tests $(CHECKS) $(TESTED)
+test-release: tests
 	[ -n "$$HOLDFAST_PROGRAMS" ] || $(PROGRAMS)
 	export HOLDFAST_PROGRAMS="$${HOLDFAST_PROGRAMS:-$$($(SWIFT) build -c release --show-bin-path)}"; \
 	    $(TEST) --filter '^SystemTests\.' --skip '$(HOSTILE)' && \
