@@ -18,14 +18,15 @@ extension Publication {
                 "\(run.published.name) has the fields \(run.input.fields.dropFirst().joined(separator: ", ")): begin another epoch "
                     + "for others")
         }
+        let first = run.published.firstSequence
+        guard samples.first >= first else {
+            // Its first samples were overtaken by the message that began the run here: an answer must not call them safe.
+            throw PushRefusal(
+                .tooLate,
+                "\(samples.name) began with \(first) here: samples before it came too late; send from \(first) on",
+                next: first)
+        }
         if samples.end <= run.queue.next {
-            guard samples.first >= run.published.firstSequence else {
-                // It was overtaken by the message that began the run here: none of its samples was published.
-                throw PushRefusal(
-                    .tooLate,
-                    "\(samples.name) began with sample \(run.published.firstSequence) here: those before it came too late"
-                )
-            }
             if samples.isLast { end(run, at: now) }
             return accept(request, again: true, .accepted(next: run.queue.next))
         }
@@ -75,6 +76,7 @@ extension Publication {
 
     private func skip(to number: Int, of run: PushState.NumberedRun, _ reason: Gap.Reason) {
         run.published.skip(to: number, reason)
+        run.input.noteGap()
         run.queue.advance(to: number)
     }
 

@@ -125,17 +125,31 @@ extension Publication {
         }
     }
 
+    private static let tooManyEpochs = PushRefusal(
+        .tooMany, "clients have begun too many epochs: try again in ten minutes")
+    private var tooManyStreams: PushRefusal {
+        PushRefusal(.tooMany, "there are \(pushes.names.count) streams: a new one needs one that has ended")
+    }
+
+    /// Refuses new runs unless there is room for all of them.
+    /// - Parameter new: the number of runs whose streams do not exist yet.
+    func requireRoom(forRuns runs: Int, new: Int) throws(PushRefusal) {
+        guard pushes.former.count + runs <= PushState.maximumFormer else { throw Self.tooManyEpochs }
+        let missing = pushes.names.count + new - PushState.maximumStreams
+        guard missing <= 0 || pushes.ended.count(where: { endedStream($0) != nil }) >= missing else {
+            throw tooManyStreams
+        }
+    }
+
     /// Makes a stream, or a new run of one.
     func begin(
         _ name: StreamName, _ input: PushedInput, epoch: String, clientEpoch: String? = nil, next: Int, at now: Moment
     ) throws(PushRefusal) -> PublishedStream {
         let known = indexes[name].map { streams[$0] }
         if let known { try requireRunning(known) }
-        guard pushes.former.count < PushState.maximumFormer else {
-            throw PushRefusal(.tooMany, "clients have begun too many epochs: try again in ten minutes")
-        }
+        guard pushes.former.count < PushState.maximumFormer else { throw Self.tooManyEpochs }
         guard known != nil || pushes.names.count < PushState.maximumStreams || removeEnded() else {
-            throw PushRefusal(.tooMany, "there are \(pushes.names.count) streams: a new one needs one that has ended")
+            throw tooManyStreams
         }
         // If the client named the epoch, an earlier run of this program may have published its first samples.
         let epochFirst = if let known, known.epoch == epoch { known.epochFirst } else { clientEpoch == nil ? next : 0 }
@@ -164,12 +178,16 @@ extension Publication {
         return "\(epoch)-\(pushes.epochsMade)"
     }
 
+    /// A stream whose client is silent; nil if the client has resumed sending.
+    private func endedStream(_ name: StreamName) -> PublishedStream? {
+        guard let index = indexes[name], streams[index].sampler.state == .ended else { return nil }
+        return streams[index]
+    }
+
     /// Removes a stream whose client is silent, if there is one.
     private func removeEnded() -> Bool {
         while let name = pushes.ended.popLast() {
-            // Its client may have resumed sending.
-            guard let index = indexes[name], streams[index].sampler.state == .ended else { continue }
-            let stream = streams[index]
+            guard let stream = endedStream(name) else { continue }
             pushes.names.remove(name)
             pushes.runs[name] = nil
             pushes.unnumbered[name] = nil

@@ -60,9 +60,10 @@ extension Publication {
             let parts = streams.parts(of: waiting.message)
             do throws(PushRefusal) {
                 // All or nothing: the client may send a refused message again.
-                var published: [(PublishedStream, PushedInput)] = []
-                for part in parts { published.append(try loggerStream(part, of: key, at: now)) }
-                for (part, (stream, input)) in zip(parts, published) {
+                try requireStreams(for: parts, of: key)
+                for part in parts {
+                    // After the parts before it: if the fields of a sensor change within the message, its numbers continue.
+                    let (stream, input) = try loggerStream(part, of: key, at: now)
                     publish(part, of: session, stream, input, at: now)
                 }
             } catch {
@@ -84,6 +85,7 @@ extension Publication {
             input.forgetTimes()
         } else if session.interrupted.remove(part.stream) != nil {
             stream.skip(to: stream.nextSequence + lost(before: part.rows, in: input), .estimated)
+            input.noteGap()
         }
         let clock = session.clock ?? ClientClock()
         publish(part.rows, from: 0, of: stream, input, by: clock, at: now)
@@ -95,20 +97,45 @@ extension Publication {
         return EstimatedLoss.samples(in: Double(next - last) / interval)
     }
 
+    /// Refuses a message unless all of its parts can be published.
+    private func requireStreams(
+        for parts: [SensorLoggerStreams.Part], of key: PushState.SessionKey
+    ) throws(PushRefusal) {
+        var latest: [StreamName: PushedRows] = [:]
+        var (runs, new) = (0, 0)
+        for part in parts {
+            let name = StreamName(device: name(of: key), stream: part.stream)
+            if let former = latest.updateValue(part.rows, forKey: name) {
+                if former.fields != part.rows.fields || former.types != part.rows.types { runs += 1 }
+                continue
+            }
+            guard pushes.runs[name] == nil, pushes.unnumbered[name] == nil else {
+                throw PushRefusal(.conflict, "\(name) is pushed by another kind of client: choose another name")
+            }
+            let known = indexes[name].map { streams[$0] }
+            if let known { try requireRunning(known) } else { new += 1 }
+            if known.flatMap({ matchingInput(of: $0, for: part.rows) }) == nil { runs += 1 }
+        }
+        // A stream that continues must not make room for another one.
+        pushes.ended.removeAll { latest[$0] != nil }
+        try requireRoom(forRuns: runs, new: new)
+    }
+
+    /// The input of a stream, if its fields are those of the samples.
+    private func matchingInput(of stream: PublishedStream, for rows: PushedRows) -> PushedInput? {
+        guard let input = stream.sampler as? PushedInput, Array(input.fields.dropFirst()) == rows.fields,
+            input.types.map({ Array($0.dropFirst()) }) == rows.types
+        else { return nil }
+        return input
+    }
+
     /// The stream of a sensor. If the sensor's fields changed, the stream continues with the new ones.
     private func loggerStream(
         _ part: SensorLoggerStreams.Part, of key: PushState.SessionKey, at now: Moment
     ) throws(PushRefusal) -> (PublishedStream, PushedInput) {
         let name = StreamName(device: name(of: key), stream: part.stream)
-        guard pushes.runs[name] == nil, pushes.unnumbered[name] == nil else {
-            throw PushRefusal(.conflict, "\(name) is pushed by another kind of client: choose another name")
-        }
         let known = indexes[name].map { streams[$0] }
-        if let known, let input = known.sampler as? PushedInput {
-            try requireRunning(known)
-            let types = input.types.map { Array($0.dropFirst()) }
-            if Array(input.fields.dropFirst()) == part.rows.fields, types == part.rows.types { return (known, input) }
-        }
+        if let known, let input = matchingInput(of: known, for: part.rows) { return (known, input) }
         let input = PushedInput(
             fields: part.rows.fields, types: part.rows.types, unit: part.unit, rate: nil, description: part.description,
             at: now.monotonic)

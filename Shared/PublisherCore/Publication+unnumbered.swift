@@ -78,6 +78,7 @@ extension Publication {
             guard missing > 0 else { continue }
             if row > first { publish(rows, first..<row, of: stream, input, by: clock.client, at: now) }
             stream.skip(to: stream.nextSequence + missing, .estimated)
+            input.noteGap()
             first = row
         }
         publish(rows, first..<rows.count, of: stream, input, by: clock.client, at: now)

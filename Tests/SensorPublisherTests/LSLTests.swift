@@ -160,6 +160,11 @@ struct LSLTests {
         clock.take([0xFF, 0], received: 0.1)
         #expect(clock.result == nil)
         #expect(!clock.isComplete)
+        for _ in 0..<LSLClock.questions {
+            clock.take(Array(" \(second) -1e308 1e308 1e308".utf8), received: 0.1)
+        }
+        #expect(clock.isComplete)
+        #expect(clock.result == nil, "an offset beyond all times is none")
     }
 
     // MARK: Samples

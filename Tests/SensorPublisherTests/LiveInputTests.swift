@@ -79,6 +79,9 @@ struct LiveInputTests {
         #expect(batches.map(\.rows) == [[15, 7], [15.1, 8]])
         #expect(batches.first?.firstSequence == 150)
         #expect(input.malformedLines == 0)
+        for index in 1...100 { _ = take("\(index),1\n", by: input, at: 15 * second + Int64(index) * second / 10) }
+        _ = input.interrupt(PublisherError(.unreadable, "gone again"), at: 25 * second)
+        #expect(input.resume(at: 30 * second) == 49, "the first outage does not lower the rate")
     }
 
     @Test(arguments: ["t,x\n", ""])

@@ -168,6 +168,16 @@ struct PushTests {
         #expect(sequences() == Array(50..<60))
     }
 
+    @Test func aMessageThatBeginsBeforeTheRunIsRefusedAsAWhole() throws {
+        _ = publisher.push(samples(50..<60))
+        guard case .refused(let refusal) = answer(to: samples(40..<65)) else { throw Unexpected() }
+        #expect(refusal.kind == .tooLate)
+        #expect(refusal.next == 50)
+        #expect(sequences() == Array(50..<60))
+        #expect(answer(to: samples(60..<65)) == .accepted(next: 65))
+        #expect(sequences() == Array(50..<65))
+    }
+
     @Test func whatDoesNotComeIsAGapThatNobodyIsAskedForInVain() throws {
         _ = publisher.push(samples(0..<10))
         let late = publisher.push(samples(20..<30))
@@ -422,6 +432,19 @@ struct PushTests {
             guard case .refused(let refusal) = publisher.pushAnswers[late] else { throw Unexpected() }
             #expect(refusal.kind == .tooLate)
         }
+        // Message 601 is missing, a second long. 602 follows it, and was sampled 2 s ago.
+        _ = publisher.push(message(602, -100 ..< -50))
+        publisher.run(seconds: 4)
+        let latest = Array(sequences(gyroscope).suffix(50))
+        #expect(latest == Array(Int64(away) + 100..<Int64(away) + 150), "the time away is not sampling time")
+        #expect(try publisher.descriptions(publisher.list()).map(\.rate) == [50])
+    }
+
+    @Test func aStreamWithASampleAMinuteHasARate() throws {
+        var rows = PushedRows(fields: ["value"])
+        for minute in 0..<3 { rows.append([20.0], time: Int64(minute) * 60 * Self.second) }
+        _ = publisher.push(.numbered(NumberedSamples(name, epoch: "run1", first: 0, rows: rows)))
+        #expect(try publisher.descriptions(publisher.list()).map(\.rate) == [0.0167])
     }
 
     @Test func whatAPhoneKeptWhileItWasAwayIsTaken() {
@@ -480,6 +503,38 @@ struct PushTests {
                 SamplesReplay(device: "d1", stream: "battery", epoch: "one", from: from, count: 1))
             #expect(replay.batches.map(\.batch.fields) == [fields])
         }
+    }
+
+    @Test func aSensorWhoseFieldsChangeWithinAMessageContinuesItsNumbers() throws {
+        let body = #"""
+            {"messageId":0,"sessionId":"s","deviceId":"d","payload":[
+            {"name":"location","time":1,"values":{"latitude":60.25,"bearing":10}},
+            {"name":"location","time":2,"values":{"latitude":60.5,"bearing":null}},
+            {"name":"location","time":3,"values":{"latitude":61}}]}
+            """#
+        let request = publisher.push(.sensorLogger(try SensorLoggerMessage(Array(body.utf8))))
+        #expect(publisher.pushAnswers[request] == .accepted(next: nil))
+        #expect(sequences(StreamName(device: "d", stream: "location")) == [0, 1, 2])
+        let both = ["uptime", "bearing", "latitude"]
+        for (from, fields) in [both, both, ["uptime", "latitude"]].enumerated() {
+            let replay = try publisher.replay(
+                SamplesReplay(device: "d", stream: "location", epoch: "one", from: from, count: 1))
+            #expect(replay.batches.map(\.batch.fields) == [fields])
+        }
+    }
+
+    @Test func aRefusedMessageMakesNoStream() throws {
+        _ = publisher.push(samples(0..<10, of: gyroscope))
+        var rows = PushedRows(fields: ["x"])
+        rows.append([1.0], time: publisher.now.date.nanosecondsSince1970)
+        let readings = [
+            SensorLoggerMessage.Readings(sensor: "light", rows: rows),
+            SensorLoggerMessage.Readings(sensor: "gyroscope", rows: rows),
+        ]
+        let message = SensorLoggerMessage(number: 0, session: "s", device: "d1", readings: readings)
+        guard case .refused(let refusal) = answer(to: .sensorLogger(message)) else { throw Unexpected() }
+        #expect(refusal.kind == .conflict)
+        #expect(publisher.core.streams.map(\.name) == [gyroscope])
     }
 }
 

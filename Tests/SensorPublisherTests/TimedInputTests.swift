@@ -55,6 +55,15 @@ struct TimedInputTests {
         #expect(input.flush(at: 0)?.firstSequence == 8)
     }
 
+    /// The times and the clock of an outlet on the network are not trusted.
+    @Test func timesAtTheLimitsAreFarApart() throws {
+        let input = try Self.input(rate: 100)
+        let latest = Nanoseconds.limit / Self.millisecond
+        _ = input.take(Self.rows([-latest]), offset: -Nanoseconds.limit, at: 0)
+        let pieces = input.take(Self.rows([latest]), offset: Nanoseconds.limit, at: 0)
+        #expect(Self.summary(pieces) == [-1_000_000, Int(latest)])
+    }
+
     @Test func withoutARateNoPauseIsTooLong() throws {
         let input = try Self.input(rate: nil)
         #expect(Self.summary(input.take(Self.rows([0, 10, 90_000]), offset: 0, at: 0)) == [0, 10, 90_000])

@@ -33,9 +33,12 @@ package struct PushRefusal: Error, Hashable, Sendable {
 
     package let kind: Kind
     package let message: String
+    /// The first number to send, if that is known.
+    package let next: Int?
 
-    package init(_ kind: Kind, _ message: String) {
+    package init(_ kind: Kind, _ message: String, next: Int? = nil) {
         self.kind = kind
         self.message = message
+        self.next = next
     }
 }

@@ -17,9 +17,12 @@ package final class PushedInput: Sampler {
     package private(set) var state = SamplerState.running
     /// The rate given by the client, in Hz.
     private let nominalRate: Double?
-    private var first: Int64?
-    private var last: Int64?
-    private var count = 0
+    /// The time of the latest sample, on the client's clock.
+    private(set) var lastTime: Int64?
+    /// The number of intervals between consecutive samples, and their total length in nanoseconds.
+    private var intervals: (count: Int, length: Double) = (0, 0)
+    /// Whether samples are missing after the latest one.
+    private var isInGap = false
     private(set) var lastArrival: Int64
     /// About the longest recent pause between messages, in nanoseconds.
     private var pause: Double?
@@ -41,19 +44,20 @@ package final class PushedInput: Sampler {
     package var truth: SignalTruth? { nil }
     package var nextDeadline: Int64? { nil }
 
-    /// The client's nominal rate or the measured one, to a tenth of a hertz.
+    /// The client's nominal rate or the measured one: to a tenth of a hertz, and below 10 Hz to three significant digits.
     package var rate: Double? {
-        nominalRate ?? interval.map { (Double(Nanoseconds.perSecond) / $0 * 10).rounded() / 10 }
+        if let nominalRate { return nominalRate }
+        guard let interval else { return nil }
+        let measured = Double(Nanoseconds.perSecond) / interval
+        var scale = 10.0
+        while measured * scale < 100 { scale *= 10 }
+        return (measured * scale).rounded() / scale
     }
 
     /// The mean interval between samples in nanoseconds; nil while it is not known.
     var interval: Double? {
-        guard let first, let last, count > 1, last > first else { return nil }
-        return Double(last - first) / Double(count - 1)
+        intervals.count > 0 && intervals.length > 0 ? intervals.length / Double(intervals.count) : nil
     }
-
-    /// The time of the latest sample, on the client's clock.
-    var lastTime: Int64? { last }
 
     /// Whether the client has been silent so long that the stream counts as ended.
     func isOver(at now: Int64) -> Bool { now - lastArrival > Self.longestSilence }
@@ -75,17 +79,24 @@ package final class PushedInput: Sampler {
 
     /// Notes samples that are published now.
     func note(_ times: ArraySlice<Int64>, at now: Int64) {
-        if count > 0 { pause = max(Double(now - lastArrival), (pause ?? 0) * Self.forgetting) }
+        if lastTime != nil { pause = max(Double(now - lastArrival), (pause ?? 0) * Self.forgetting) }
         if state == .ended { state = .running }
         lastArrival = now
-        guard let newest = times.last else { return }
-        if first == nil { first = times.first }
-        last = newest
-        count += times.count
+        guard let oldest = times.first, let newest = times.last else { return }
+        let start = isInGap ? nil : lastTime
+        intervals.count += times.count - (start == nil ? 1 : 0)
+        intervals.length += Double(newest - (start ?? oldest))
+        (lastTime, isInGap) = (newest, false)
     }
 
+    /// Notes that samples are missing before the next ones: the time between is no interval between samples.
+    func noteGap() { isInGap = true }
+
     /// Restarts the measurement: the client's clock may be another one.
-    func forgetTimes() { (first, last, placed, count) = (nil, nil, nil, 0) }
+    func forgetTimes() {
+        (lastTime, placed) = (nil, nil)
+        intervals = (0, 0)
+    }
 
     func end() { if state == .running { state = .ended } }
 

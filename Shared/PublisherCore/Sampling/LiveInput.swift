@@ -47,8 +47,10 @@ package final class LiveInput: Sampler {
     private var isInterrupted = false
     /// Whether the next line may be the rest of a cut one, which would still look like a sample.
     private var mayBeCut = false
-    private var firstArrival: Int64?
-    private var samplesTaken = 0
+    /// When the first and the latest sample since the start or an outage arrived.
+    private var arrivals: (first: Int64, last: Int64)?
+    /// The number of intervals between samples since the start, and their total length in nanoseconds, without outages.
+    private var intervals: (count: Int, length: Int64) = (0, 0)
     /// The rate that was measured before the last stop.
     private var formerRate: Double?
     private var started: Int64 = 0
@@ -91,7 +93,8 @@ package final class LiveInput: Sampler {
         failure = nil
         malformedInARow = 0
         started = now
-        (firstArrival, samplesTaken) = (nil, 0)
+        arrivals = nil
+        intervals = (0, 0)
     }
 
     package func lastSample(at now: Int64) -> Int64? { sampler.lastArrival }
@@ -135,6 +138,7 @@ package final class LiveInput: Sampler {
         mayBeCut = !fields.isEmpty
         guard state == .running else { return nil }
         recover()
+        arrivals = nil
         guard let last = sampler.lastArrival else { return nil }
         // Samples of a time in which the stream was stopped are not lost.
         let missed = Nanoseconds.seconds(now - max(last, started))
@@ -143,10 +147,9 @@ package final class LiveInput: Sampler {
         return lost
     }
 
-    /// Samples a second since the last start.
+    /// Samples a second since the last start, without outages.
     private var measuredRate: Double? {
-        guard let firstArrival, let last = sampler.lastArrival, last > firstArrival else { return nil }
-        return Double(samplesTaken - 1) / Nanoseconds.seconds(last - firstArrival)
+        intervals.length > 0 ? Double(intervals.count) / Nanoseconds.seconds(intervals.length) : nil
     }
 
     /// Notes that this machine slept for `slept` nanoseconds: the device's clock may have continued.
@@ -186,10 +189,7 @@ package final class LiveInput: Sampler {
                 if fields.isEmpty { try settleFields() }
                 layout?.apply(to: &row, from: 0)
                 let record = types == nil ? nil : parser.record
-                if state == .running {
-                    if firstArrival == nil { firstArrival = now }
-                    samplesTaken += 1
-                }
+                if state == .running { measure(at: now) }
                 if let batch = sampler.take(row, record: record, time: time, at: now) { batches.append(batch) }
                 if malformedInARow > 0 { recover() }
             } catch {
@@ -207,6 +207,15 @@ package final class LiveInput: Sampler {
                     .invalidInput, "\(malformedInARow) lines in a row could not be read, most recently \(problem)")
             }
         }
+    }
+
+    private func measure(at arrival: Int64) {
+        guard let (first, last) = arrivals else { return arrivals = (arrival, arrival) }
+        // Samples that arrive together with the first one took time before it.
+        guard arrival > first else { return }
+        intervals.count += 1
+        intervals.length += arrival - last
+        arrivals = (first, arrival)
     }
 
     private func recover() {

@@ -134,7 +134,7 @@ package final class TimedInput: Sampler {
     /// The estimated number of samples missing before the next one; nil if there is no sign of a loss.
     private func lost(before time: Int64) -> Int? {
         guard let lastTime else { return nil }
-        let pause = Double(time - lastTime)
+        let pause = Double(time.subtractingClamped(lastTime))
         let interval = rate.map { Double(Nanoseconds.perSecond) / $0 }
         let isLong = interval.map { pause > max(Self.longestInterval * $0, Double(tolerance)) } ?? false
         guard isInterrupted || isLong else { return nil }

@@ -68,7 +68,8 @@ struct PushRoutes: Sendable {
                 Reply(next: next, error: Reply.Failure(code: "wanted", message: "send the samples from \(next) on")))
         case .refused(let refusal):
             return Self.response(
-                refusal.status, Reply(error: Reply.Failure(code: refusal.kind.rawValue, message: refusal.message)))
+                refusal.status,
+                Reply(next: refusal.next, error: Reply.Failure(code: refusal.kind.rawValue, message: refusal.message)))
         }
     }
 

@@ -29,10 +29,12 @@ package struct LSLClock: Sendable {
         let times = words.dropFirst().compactMap { Double($0) }
         guard times.count == 3, times.allSatisfy(\.isFinite), answers < Self.questions else { return }
         let trip = (received - times[0]) - (times[2] - times[1])
+        let offset = ((times[1] - times[0]) + (times[2] - received)) / 2
         answers += 1
-        guard trip >= 0, best.map({ trip < $0.roundTrip }) ?? true else { return }
-        best = RemoteClock(
-            offset: ((times[1] - times[0]) + (times[2] - received)) / 2, roundTrip: trip, uptime: received)
+        guard trip >= 0, Nanoseconds.from(seconds: offset) != nil, best.map({ trip < $0.roundTrip }) ?? true else {
+            return
+        }
+        best = RemoteClock(offset: offset, roundTrip: trip, uptime: received)
     }
 
     /// The best measurement of the round; nil while there are too few answers.
