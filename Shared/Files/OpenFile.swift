@@ -12,7 +12,7 @@ package final class OpenFile: Sendable {
     let descriptor: FileDescriptor
 
     package let calls: FileCalls
-    /// Whether the file is new, so that its directory entry may not be durable yet.
+    /// Whether the file may be new, so that its directory entry may not be durable yet.
     private let isEntryNew: Atomic<Bool>
 
     package init(
@@ -27,7 +27,7 @@ package final class OpenFile: Sendable {
         }
         self.path = path
         self.calls = calls
-        isEntryNew = Atomic(options.contains(.exclusiveCreate))
+        isEntryNew = Atomic(options.contains(.create))
     }
 
     /// Opens or creates a file and locks it with flock(2). The system releases the lock when the file is closed, even if the
@@ -74,11 +74,12 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Opens a file for reading and writing, or creates it. A symbolic link is refused.
+    /// Opens a file for reading and writing, or creates it, even if another program creates it at the same time. A symbolic link
+    /// is refused.
     package convenience init(openingOrCreating path: FilePath, calls: FileCalls = .system) throws(RecordingError) {
         let isNew = (try? path.stat(followTargetSymlink: false)) == nil
         try self.init(
-            path, .readWrite, options: isNew ? [.create, .exclusiveCreate] : .noFollow,
+            path, .readWrite, options: isNew ? [.create, .noFollow] : .noFollow,
             permissions: isNew ? .byFileMode : nil, action: "open", calls: calls)
     }
 

@@ -18,7 +18,8 @@ package struct StepCount: Codable, Hashable, Sendable {
     package private(set) var leftOut = 0
     /// How often counting restarted because the next sample was more than a second late.
     package private(set) var gaps = 0
-    /// The total duration of these gaps, in seconds: no steps were counted in them.
+    /// The part of the time from the first to the last sample in which no steps were counted, in seconds: these gaps, less the
+    /// time by which a clock was set back.
     package private(set) var uncountedTime = 0.0
     /// The times of the first and the last sample, in seconds; nil if there is none.
     package private(set) var start: Double?
@@ -35,7 +36,7 @@ package struct StepCount: Codable, Hashable, Sendable {
     /// The share of the time from the first to the last sample that was counted, from 0 to 1; nil if that time is empty.
     package var coverage: Double? {
         guard let start, let end, end > start else { return nil }
-        return max(0, 1 - uncountedTime / (end - start))
+        return min(1, max(0, 1 - uncountedTime / (end - start)))
     }
 
     /// The expected number of true steps.
@@ -112,6 +113,13 @@ package struct StepCount: Codable, Hashable, Sendable {
         }
         if !isBegun { _ = count.begin(first, StepDetectorSettings(perG: perG, of: first, placement, strictness)) }
         self = count
+        // A single such row may be the incomplete end of a file that is being written.
+        guard samples > 0 || leftOut <= 1 else {
+            throw TextInputError(
+                .invalidInput,
+                "\(name): no row is a sample: an acceleration has a time with x, y and z, or with its magnitude as x or "
+                    + "magnitude")
+        }
         guard gaps * 2 <= samples else {
             throw TextInputError(
                 .invalidInput,
@@ -147,9 +155,11 @@ package struct StepCount: Codable, Hashable, Sendable {
     package mutating func add(_ sample: SIMD4<Double>, to detector: inout StepDetector) {
         samples += 1
         start = start ?? sample.x
-        if let end, sample.x - end > StepDetector.longestGap {
-            gaps += 1
-            uncountedTime += sample.x - end
+        if let end {
+            let step = sample.x - end
+            if step > StepDetector.longestGap { gaps += 1 }
+            // A clock that is set ahead and back, or a single wrong time, adds nothing in the end.
+            if !(0...StepDetector.longestGap).contains(step) { uncountedTime += step }
         }
         end = sample.x
         detector.add(time: sample.x, x: sample.y, y: sample.z, z: sample.w) { add($0) }

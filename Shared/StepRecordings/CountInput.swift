@@ -14,8 +14,8 @@ package struct CountInput: Hashable {
     package var annotations: [CountedAnnotation] = []
     /// Descriptions of missing samples, for people.
     package var losses: [String] = []
-    /// The stream, if samples were filled into it: its files then do not have all samples in order.
-    var filled: FilledRecording?
+    /// The stream's rows, if the files alone are not enough: samples were filled in, or the magnitude has another name.
+    var rows: StreamRows?
 
     package init(name: String, stream: StreamName? = nil, files: [String]) {
         self.name = name
@@ -78,7 +78,10 @@ package struct CountInput: Hashable {
             if let file = log.file, !Directory(path).contains(file) {
                 input.losses.append("\(file) is missing: its samples are not counted")
             }
-            if log.fills != nil { input.filled = FilledRecording(session: session, record: record, log: log) }
+            let isNamedMagnitude = log.fields.count == 2 && !["x", "magnitude"].contains(log.fields[1])
+            if log.fills != nil || isNamedMagnitude {
+                input.rows = StreamRows(session: session, record: record, log: log)
+            }
             let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
             if lost > 0 { input.losses.append("\(lost) samples were lost when it was recorded") }
             if log.gaps.contains(where: { $0.count == 0 }) {

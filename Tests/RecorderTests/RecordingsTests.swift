@@ -710,6 +710,34 @@ import Testing
         }
     }
 
+    /// A repaired copy lacks samples that wait for missing ones, and says so; it has them once they were recorded.
+    @Test func aRepairedCopyReportsSamplesThatWaited() throws {
+        try withScript { script in
+            script.keepLog()
+            try script.sample(10)
+            try script.sample(10, isLost: true)
+            try script.sample(10)
+            _ = script.settle()
+            let path = script.session.directory.directory.path
+            func copy(_ name: String) throws -> SessionRecord {
+                try SessionDirectory.recover(
+                    copyOf: path, to: path.removingLastComponent().removingLastComponent().appending(name)
+                ).record()
+            }
+            let waiting = try copy("waiting")
+            #expect(waiting.logs.map(\.counts.written) == [10])
+            #expect(waiting.failures.contains { $0.contains("has 10 samples that waited for missing ones") })
+
+            let identifier = script.session.identifier
+            let missing = try #require(script.core.missing(Self.stream, in: identifier, at: script.now))
+            _ = script.core.giveUp(missing.request, reason: .notRetained, in: identifier, at: script.now)
+            _ = script.settle()
+            let whole = try copy("whole")
+            #expect(whole.logs.map(\.counts.written) == [20])
+            #expect(!whole.failures.contains { $0.contains("waited") })
+        }
+    }
+
     /// A failed session gives up missing samples. It lists the gap even if no file accepts the marker.
     @Test func aGapThatNoFileTakesIsListed() throws {
         try withScript { script in

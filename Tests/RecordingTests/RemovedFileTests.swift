@@ -4,6 +4,7 @@ import Glibc
 import Messages
 import Recording
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -63,6 +64,22 @@ struct RemovedFileTests {
             try write(bytes(of: path) + Array("{\"name\":5}\n".utf8), to: path)
             try RemovedFile.append([file(2)], in: directory)
             #expect(try RemovedFile.read(in: directory) == [file(1), file(2)])
+        }
+    }
+
+    /// As when several programs append the first lines of a file at the same time.
+    @Test func severalMayCreateTheFileAtOnce() async throws {
+        try await TestSupport.withTemporaryDirectory { path in
+            for number in 0..<200 {
+                let file = LineFile("lines-\(number)", in: Directory(path))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for line in UInt8(ascii: "a")..<UInt8(ascii: "i") {
+                        group.addTask { try file.append([[line]], calls: .unsynced) }
+                    }
+                    try await group.waitForAll()
+                }
+                #expect(try file.lines().count == 8)
+            }
         }
     }
 

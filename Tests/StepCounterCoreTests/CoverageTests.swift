@@ -136,5 +136,7 @@ import Testing
         }
         #expect(spans.recent.count == CountedSpans.limit && spans.takeUnstored().count == CountedSpans.limit)
         #expect(spans.recent.last?.number == 1_000)
+        #expect(spans.isComplete(since: date(9_001)) && !spans.isComplete(since: date(8_999)))
+        #expect(CountedSpans([span(7, 0, 20)]).isComplete(since: date(-100)))
     }
 }

@@ -461,6 +461,23 @@ import Testing
         #expect(try abs(#require(update.coverage) - (1 - 5 / seconds)) < 0.02)
     }
 
+    @Test func theCoverageOfAnUpdateIsAbsentIfEarlierSpansAreForgotten() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 1)
+        _ = try world.core.start(StepsStartUpdates(device: "phone0", updateOn: 1), id: "a", at: world.now)
+        // The device's clock jumps each second, so each second is a span.
+        for _ in 0..<150 {
+            world.walkers[0].ahead += 5
+            walk(world, 1)
+        }
+        let updates = world.events.filter { $0.subscription == "a" }
+        let first = try #require(updates.first)
+        let last = try #require(updates.last)
+        #expect(try #require(first.coverage) < 0.5)
+        #expect(last.coverage == nil && last.gaps?.count == 10)
+    }
+
     @Test func aQueryFindsAllSamplesThatWereCounted() {
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)

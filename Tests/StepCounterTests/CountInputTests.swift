@@ -4,6 +4,7 @@ import Messages
 import Recording
 import StepDetection
 import StepRecordings
+import SystemPackage
 import TestSupport
 import Testing
 
@@ -108,17 +109,36 @@ struct CountInputTests {
         #expect(CountInput.recordings(inFiles: [copy, first]) == [CountInput(name: copy, files: [copy])])
     }
 
+    /// A walk in a stream with one field.
+    private static func magnitudes(
+        _ field: String, _ format: LogFormat = .json, in data: FilePath
+    ) throws -> MadeSession {
+        let made = try MadeSession(in: data)
+        try made.add("phone/accelerometer", fields: [field], rate: 25, format: format)
+        for sample in Walk().samples {
+            let square = sample.y * sample.y + sample.z * sample.z + sample.w * sample.w
+            try made.sample("phone/accelerometer", sample.x, "\(square.squareRoot())")
+        }
+        try made.finish(at: 41)
+        return made
+    }
+
+    @Test(arguments: ["value", "y"], LogFormat.allCases)
+    func theOnlyFieldIsTheMagnitude(field: String, format: LogFormat) throws {
+        try withTemporaryDirectory { data in
+            let made = try Self.magnitudes(field, format, in: data)
+            let input = try #require(
+                try CountInput.recordings(inSession: made.path, streams: ["accelerometer"]).first)
+            let count = try StepCount(input)
+            #expect(count.samples == Walk().samples.count && count.leftOut == 0)
+            #expect(abs(count.steps.count - Walk().steps) <= 2)
+        }
+    }
+
     @Test(arguments: ["magnitude", "x", "length"])
     func aFilledStreamMayHaveTheMagnitudeAlone(field: String) throws {
         try withTemporaryDirectory { data in
-            let made = try MadeSession(in: data)
-            try made.add("phone/accelerometer", fields: [field], rate: 25)
-            let samples = Walk().samples
-            for sample in samples {
-                let square = sample.y * sample.y + sample.z * sample.z + sample.w * sample.w
-                try made.sample("phone/accelerometer", sample.x, "\(square.squareRoot())")
-            }
-            try made.finish(at: 41)
+            let made = try Self.magnitudes(field, in: data)
             var record = try made.directory.record()
             // A fill without samples: the stream is read as a filled one.
             record.logs[0].fills = [
@@ -128,7 +148,7 @@ struct CountInputTests {
             let input = try #require(
                 try CountInput.recordings(inSession: made.path, streams: ["accelerometer"]).first)
             let count = try StepCount(input)
-            #expect(count.samples == samples.count && count.leftOut == 0)
+            #expect(count.samples == Walk().samples.count && count.leftOut == 0)
             #expect(abs(count.steps.count - Walk().steps) <= 2)
         }
     }

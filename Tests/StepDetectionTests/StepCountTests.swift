@@ -88,6 +88,20 @@ struct StepCountTests {
         #expect(abs(coverage - (1 - 10 / whole)) < 0.01)
     }
 
+    @Test func aClockThatIsSetDoesNotHideWhatWasCounted() throws {
+        // One wrong time, and a clock that is set ahead and later back.
+        for ahead in [20..<20.01, 20..<40.0] {
+            var count = StepCount()
+            var detector = StepDetector(StepDetectorSettings(perG: 1))
+            for sample in walk.samples(rate: 25) {
+                let time = sample.x + (ahead.contains(sample.x) ? 3600 : 0)
+                count.add(SIMD4(time, sample.y, sample.z, sample.w), to: &detector)
+            }
+            let coverage = try #require(count.coverage)
+            #expect(coverage > 0.99 && coverage <= 1)
+        }
+    }
+
     @Test func theUnitIsToldByGravity() throws {
         let metric = "t,x,y,z\n" + rows(walk, perG: 9.80665) { "\($0.x),\($0.y),\($0.z),\($0.w)" }
         #expect(try withFile(metric) { abs(try StepCount(ofFile: $0).steps.count - walk.steps.count) <= 2 })
@@ -142,6 +156,16 @@ struct StepCountTests {
             + "\n" + #"{"t":1}"# + "\n" + #"{"t":99,"x":null,"y":1,"z":1}"# + "\n" + #"{"t":99,"x":1,"y":1,"z":"# + "\n"
             + #"{"t":99,"marker":"stop"}"# + "\n"
         #expect(try withFile(text) { try StepCount(ofFile: $0).leftOut } == 3)
+    }
+
+    @Test func rowsWithoutASingleSampleAreRefused() {
+        let table = "t,x,y,z\n" + rows(walk) { "\($0.x),-,-,-" }
+        let objects = rows(walk) { "{\"t\":\($0.x),\"alpha\":\($0.y)}" }
+        for text in [table, objects] {
+            #expect { try withFile(text) { try StepCount(ofFile: $0) } } throws: {
+                ($0 as? TextInputError)?.message.contains("no row is a sample") ?? false
+            }
+        }
     }
 
     @Test func aTimeThatIsNotInSecondsIsSaid() {

@@ -54,7 +54,8 @@ public struct StepEvent: Event, Hashable {
     public var gait: GaitMeasures?
     /// In an update: metres since the subscription began, if the length of a stride (two steps) is configured.
     public var distance: Double?
-    /// In an update: the fraction of the time from the subscription's start to `date` that was counted, from 0 to 1.
+    /// In an update: the fraction of the time from the subscription's start to `date` that was counted, from 0 to 1; absent after
+    /// about a hundred interruptions, because only the latest counted times are remembered.
     public var coverage: Double?
     /// In an update: times since the subscription's start that were not counted, in order, at most the last 10; absent if there
     /// are none. The steps in them are not in the total.

@@ -14,6 +14,8 @@ final class FilledStream {
     }
 
     private let files: [SessionRecord.FilledFile]
+    /// The fills whose samples are a publisher's, and so have its numbers.
+    private let numberedFills: Set<Int>
     private let directory: Directory
     private let format: LogFormat
     private let root: JSONRoot
@@ -27,6 +29,7 @@ final class FilledStream {
     init?(_ log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, columns: [String]) {
         guard let files = log.fills, !files.isEmpty else { return nil }
         self.files = files
+        numberedFills = Set((record.fills ?? []).filter(\.offsets.isEmpty).map(\.number))
         self.directory = directory
         format = record.format(of: log)
         root = record.root
@@ -46,7 +49,10 @@ final class FilledStream {
                 // A later fill may have filled more of it.
                 return parts(of: rest) ?? [.gap(rest)]
             }
-            return [.samples(file: file, from: part.from, count: part.count, samples: samples, of: gap)]
+            // A part of a gap of unknown length has no numbers of its own.
+            let isNumbered = part.count == 0 && numberedFills.contains(files[file].fill)
+            let count = isNumbered ? samples : part.count
+            return [.samples(file: file, from: part.from, count: count, samples: samples, of: gap)]
         }
     }
 

@@ -100,8 +100,41 @@ extension SessionDirectory {
             record.status.advance(to: isStopped && failures.isEmpty ? .finished : .failed)
             if !isStopped, failures.isEmpty { record.failures.append("interrupted; recovered offline") }
         }
+        let waiting = recovered.record.status.isOver ? 0 : recovered.waitingSamples
+        if failures.isEmpty, waiting > 0 {
+            record.note(failures: [
+                "only the write-ahead log has \(waiting.counted("sample")) that waited for missing ones: to record them, start a "
+                    + "recorder, which resumes the original session"
+            ])
+        }
         if record.endDate == nil { record.endDate = lastDate(of: record) ?? record.startDate }
         record.logPosition = nil
         return record
+    }
+}
+
+extension RecoveredSession {
+    /// The number of samples that waited for samples before them when the session was interrupted. The write-ahead log has them,
+    /// and no file.
+    fileprivate var waitingSamples: Int {
+        var positions = logs.mapValues { log in
+            Dictionary(log.positions.map { ($0.epoch, $0.next) }) { max($0, $1) }
+        }
+        // After a stream's end, samples that arrived too late may be left.
+        let ended = Set(record.logs.filter { $0.isMarkedStopped == true }.map(\.name))
+        var waiting = 0
+        for batch in held where !ended.contains(batch.log) {
+            batch.body.withUnsafeBytes { frame in
+                // Unreadable batches were refused before.
+                guard let body = try? SampleBody(frame) else { return }
+                let epoch = SampleBody.string(at: body.epoch, in: frame)
+                // Most batches were recorded since, when the missing samples had arrived.
+                let next = max(body.sequence, positions[batch.log]?[epoch] ?? 0)
+                let end = max(next, body.sequence.addingClamped(body.count))
+                waiting += end - next
+                positions[batch.log, default: [:]][epoch] = end
+            }
+        }
+        return waiting
     }
 }

@@ -51,8 +51,8 @@ package struct StreamReader: ~Copyable {
     package private(set) var epoch: String?
     /// Counts possible changes of `epoch`.
     package private(set) var epochChanges = 0
-    /// The number, in its epoch, of the last sample that `next` returned. If more samples were filled in than a gap was estimated
-    /// to have, the surplus ones get the gap's last number.
+    /// The number, in its epoch, of the last sample that `next` returned. If a device's own recording filled more samples into a
+    /// gap than it was estimated to have, the surplus ones get the gap's last number.
     package private(set) var sequence = -1
     /// Whether the last sample that `next` returned was filled in after the session.
     package private(set) var isFilled = false

@@ -27,6 +27,12 @@ struct CountedSpans {
         recent = Deque(stored.suffix(Self.limit))
     }
 
+    /// Whether all spans since a date are remembered.
+    func isComplete(since date: WallTime) -> Bool {
+        guard recent.count == Self.limit, let first = recent.first else { return true }
+        return first.number == 1 || first.start <= date
+    }
+
     var hasUnstored: Bool { firstUnstored != nil }
 
     /// Notes samples that were counted, without a pause between them.

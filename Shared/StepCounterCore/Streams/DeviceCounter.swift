@@ -129,9 +129,12 @@ package final class DeviceCounter {
     /// Takes the spans that are not stored in their present form.
     func takeUnstoredSpans() -> [CountedSpan] { spans.takeUnstored() }
 
-    /// The coverage of a time whose end was counted; nil if the time is empty.
-    func coverage(from start: WallTime, to end: WallTime) -> Coverage? {
-        start < end ? Coverage(of: start..<end, in: spans.recent) : nil
+    /// The coverage of a time whose end was counted; nil if the time is empty. The share is nil if not all spans since the start
+    /// are remembered.
+    func coverage(from start: WallTime, to end: WallTime) -> (share: Double?, gaps: [UncountedTime])? {
+        guard start < end else { return nil }
+        let coverage = Coverage(of: start..<end, in: spans.recent)
+        return (spans.isComplete(since: start) ? coverage.share : nil, coverage.gaps)
     }
 
     func date(at now: Moment) -> WallTime {

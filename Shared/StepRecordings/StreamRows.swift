@@ -5,8 +5,9 @@ package import StepDetection
 import SystemPackage
 package import TextInput
 
-/// A stream of a session with samples that were filled in after the session.
-struct FilledRecording: Hashable {
+/// The rows of a session's stream, read as the session describes them: with samples that were filled in after the session, and
+/// with columns of any name.
+struct StreamRows: Hashable {
     let session: SessionDirectory
     let record: SessionRecord
     let log: SessionRecord.Log
@@ -35,9 +36,9 @@ struct FilledRecording: Hashable {
         var reader = try StreamReader(log, of: record, in: session)
         let fields = Array(log.fields.dropFirst())
         // A single field is the magnitude, as in live counting.
-        let x: Int? =
-            fields.firstIndex(of: "x") ?? fields.firstIndex(of: "magnitude") ?? (fields.count == 1 ? 0 : nil)
-        let places = [x, fields.firstIndex(of: "y"), fields.firstIndex(of: "z")]
+        let isMagnitude = fields.count == 1
+        let x: Int? = isMagnitude ? 0 : fields.firstIndex(of: "x") ?? fields.firstIndex(of: "magnitude")
+        let places = isMagnitude ? [x] : [x, fields.firstIndex(of: "y"), fields.firstIndex(of: "z")]
         var goesOn = body(.marker(unit: log.unit))
         while goesOn, let item = try reader.next() {
             guard case .sample = item else { continue }
@@ -62,12 +63,12 @@ extension StepCount {
         _ input: CountInput, perG: Double? = nil, placement: SensorPlacement = .unknown,
         strictness: StepStrictness = .normal
     ) throws(TextInputError) {
-        guard let filled = input.filled else {
+        guard let rows = input.rows else {
             try self.init(ofFiles: input.files, perG: perG, placement: placement, strictness: strictness)
             return
         }
         try self.init(of: input.name, perG: perG, placement: placement, strictness: strictness) {
-            (take) throws(TextInputError) in try filled.read(take)
+            (take) throws(TextInputError) in try rows.read(take)
         }
     }
 }
