@@ -6,8 +6,10 @@ import ZeroMQ
 
 /// Requests samples from a publisher, or from a relay in its place.
 struct PublisherReplies: SampleReplies {
-    /// How long the publisher may give no answer; meanwhile, unanswered requests are repeated. A recorder waits as long.
-    private static let timeout = Duration.seconds(10)
+    /// How long the publisher may send nothing; meanwhile, unanswered requests are repeated. A recorder waits as long.
+    private static let silence = Duration.seconds(10)
+    /// How long a reply may take: 4 MiB over a link with about 100 kbit/s.
+    private static let timeout = Duration.seconds(300)
 
     private let client: RequestClient
 
@@ -24,7 +26,7 @@ struct PublisherReplies: SampleReplies {
     }
 
     func answer(_ request: SamplesReplay) async throws -> (reply: SamplesReplay.Reply, frames: ArraySlice<[UInt8]>) {
-        try await client.sendForFrames(request, timeout: Self.timeout)
+        try await client.sendForFrames(request, timeout: Self.timeout, silence: Self.silence)
     }
 
     func pause(seconds: Double) async throws {

@@ -23,6 +23,8 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let wouldBlock = Code(rawValue: EAGAIN)
         /// No reply arrived within the time limit.
         public static let timedOut = Code(rawValue: ETIMEDOUT)
+        /// There was no connection within its time limit, so nothing was sent.
+        public static let notConnected = Code(rawValue: ENOTCONN)
         /// The peer of a routed message is not connected.
         public static let hostUnreachable = Code(rawValue: EHOSTUNREACH)
         /// A connection to the other side is not permitted.
@@ -35,6 +37,9 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     /// The failed operation with its argument: `zmq_bind tcp://127.0.0.1:5550`.
     public let operation: String
+
+    /// Whether this machine lacks the sockets, file descriptors or memory for the operation. No peer has been asked then.
+    package var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code.rawValue) }
 
     /// An error with a given code.
     public init(_ code: Code, during operation: String) {

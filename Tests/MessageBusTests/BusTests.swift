@@ -190,6 +190,44 @@ struct BusTests {
         #expect(try await reply.streams.isEmpty)
     }
 
+    /// The reply to an earlier attempt is dropped, so an attempt must last long enough.
+    @Test func aReplyThatTakesLongerThanTheRepeatIntervalIsAccepted() async throws {
+        var router = RequestRouter()
+        router.on(StreamsList.self) { _ in
+            try await Task.sleep(for: .milliseconds(200))
+            return StreamsList.Reply(streams: [])
+        }
+        let server = try await server(router, timeLimit: .seconds(50))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            let client = try RequestClient(
+                context: context, thread: thread, endpoint: server.endpoint, names: .system,
+                repeatInterval: .milliseconds(50))
+            let reply = try await client.send(StreamsList(), timeout: .seconds(30))
+            #expect(reply.streams.isEmpty)
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+
+    /// The reply takes longer than the repeat interval, and than the silence that the second case allows.
+    @Test(arguments: [nil, .seconds(4)] as [Duration?])
+    func aRequestIsNotRepeatedWhileItsReplyArrives(silence: Duration?) async throws {
+        let replier = try SlowReplier()
+        var options = SocketOptions()
+        options.handshakeLimit = .seconds(30)
+        let client = try RequestClient(
+            context: context, thread: thread, endpoint: replier.endpoint, options: options, names: .system,
+            repeatInterval: .seconds(4))
+        let head = Array(#"{"jsonrpc":"2.0","id":1,"result":{"streams":[]}}"#.utf8)
+        async let hasSecond = replier.answer(with: head)
+        let (reply, frames) = try await client.sendForFrames(StreamsList(), timeout: .seconds(50), silence: silence)
+        #expect(reply.streams.isEmpty)
+        #expect(frames.map(\.count) == [SlowReplier.size])
+        let isRepeated = try await hasSecond
+        #expect(!isRepeated)
+    }
+
     private func withServer(
         timeLimit: Duration = .seconds(10), _ body: (RequestClient) async throws -> Void
     ) async throws {

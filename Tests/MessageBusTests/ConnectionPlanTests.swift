@@ -10,6 +10,7 @@ struct ConnectionPlanTests {
         init(_ endpoints: [String]) { plan = ConnectionPlan(endpoints) }
 
         var addresses: Set<String> { plan.addresses }
+        var leftOut: Set<String> { plan.leftOut }
         var failure: String? { plan.routes[0].failure }
 
         func takeDue(at now: Int64) -> [String] { plan.takeDue(at: now) }
@@ -138,11 +139,19 @@ struct ConnectionPlanTests {
         #expect(Set(change.connect) == Set(endpoints(1...1) + endpoints(1...1, port: 6550)))
     }
 
-    @Test func aNameHasABoundedNumberOfAddresses() {
-        let plan = Planned([sensors])
-        let many = HostAddresses.found((0..<1_000).map { "10.1.\($0 / 250).\($0 % 250)" })
-        _ = plan.take(many, of: "sensors", connected: [], at: 0)
-        #expect(plan.addresses.count == ConnectionPlan.maximumAddresses)
+    @Test func aNameHasABoundedNumberOfAddressesAndTheOthersAreCounted() {
+        let hosts = (0..<1_000).map { "10.1.\($0 / 250).\($0 % 250)" }
+        // The last address is an endpoint too.
+        let plan = Planned([sensors, "tcp://10.1.3.249:5550"])
+        _ = plan.take(.found(hosts), of: "sensors", connected: [], at: 0)
+        #expect(plan.addresses.count == ConnectionPlan.maximumAddresses + 1)
+        #expect(plan.leftOut.count == 1_000 - ConnectionPlan.maximumAddresses - 1)
+        #expect(plan.leftOut.isDisjoint(with: plan.addresses))
+        // A failed look-up changes nothing, and an answer without them does.
+        _ = plan.take(.notFound("no such name"), of: "sensors", connected: [], at: 1)
+        #expect(!plan.leftOut.isEmpty)
+        _ = plan.take(.found(Array(hosts.prefix(200))), of: "sensors", connected: [], at: 2)
+        #expect(plan.leftOut.isEmpty)
     }
 
     @Test(arguments: [

@@ -111,6 +111,26 @@ struct ReplayClientTests {
         }
     }
 
+    /// A connection takes three sockets. Another one leaves room for none, one or two of them.
+    @Test(arguments: 3...5)
+    func aProgramThatHasNoSocketsLeftGivesNothingUp(maximumSockets: Int) async throws {
+        let publisher = try await publisher()
+        let full = try Context(maximumSockets: maximumSockets)
+        let other = Dealer(context: full, thread: thread)
+        try await other.connect(to: publisher.endpoint, options: SocketOptions())
+        let publishers = Publishers(context: full, thread: thread) { _ in SocketOptions() }
+        let tries = Tries()
+        let stream = LostSamples(at: publisher.endpoint) {
+            // By then, the pauses between the tries were longer than the limit.
+            if tries.count.add(1, ordering: .relaxed).newValue == 4 { throw Enough() }
+        }
+        await #expect(throws: Enough.self) { try await publishers.recover(stream, limit: .milliseconds(50)) }
+        #expect(await stream.lost.isEmpty)
+        await other.disconnect()
+        try await recover([stream], of: publisher, from: publishers)
+        #expect(await stream.taken == 100)
+    }
+
     @Test func oneThatIsNotHeardOfEitherIsAskedOn() async throws {
         let publisher = try await publisher()
         let stream = LostSamples(at: publisher.endpoint, isHeard: false)
@@ -233,6 +253,12 @@ struct ReplayClientTests {
     }
 
     // MARK: Helpers
+
+    private final class Tries: Sendable {
+        let count = Atomic(0)
+    }
+
+    private struct Enough: Error {}
 
     /// Does not reconnect if a busy machine delays an answer by seconds.
     private var patient: Publishers {

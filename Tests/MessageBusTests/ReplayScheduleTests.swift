@@ -216,6 +216,19 @@ final class ReplayScheduleTests {
         #expect((1_300...2_500).contains(count))
     }
 
+    /// For example, while the program has no sockets left.
+    @Test func oneThatIsNotAskedIsNotSilent() throws {
+        ask(1)
+        var now: Int64 = 0
+        while now < 10 * Self.limit {
+            #expect(next(now: now) != nil)
+            #expect(schedule.fail(Self.publisher, at: nil, now: now) == [1])
+            ask(1, now: now)
+            guard case .wait(let until?) = step(now) else { throw Unexpected("there is no pause") }
+            now = until
+        }
+    }
+
     @Test func anOverloadedPublisherIsLeftAloneForAsLongAsItSays() throws {
         ask(1)
         let request = try #require(next())

@@ -64,6 +64,35 @@ struct RequestReplyTests {
         #expect(try await replies.count == 20)
     }
 
+    @Test func theWaitForItsTurnCountsForARequest() async throws {
+        let requester = try await connectedRequester()
+        async let reply = requester.request([utf8("slow")], timeout: .seconds(20))
+        let slow = try await replier.next()
+        let error = await #expect(throws: ZeroMQError.self) {
+            _ = try await requester.request([utf8("overdue")], timeout: .milliseconds(50))
+        }
+        #expect(error?.code == .timedOut)
+        // The first request is still waiting, and the second one is never sent.
+        async let nextReply = requester.request([utf8("next")], timeout: .seconds(20))
+        try await replier.reply(to: slow, with: [utf8("done")])
+        #expect(try await reply == [utf8("done")])
+        let next = try await replier.next()
+        #expect(next.frames == [utf8("next")])
+        try await replier.reply(to: next, with: [utf8("done too")])
+        #expect(try await nextReply == [utf8("done too")])
+    }
+
+    @Test func aRequestCancelledBeforeItsTurnEndsAtOnce() async throws {
+        let requester = try await connectedRequester()
+        async let reply = requester.request([utf8("slow")], timeout: .seconds(20))
+        let slow = try await replier.next()
+        let waiting = Task { try await requester.request([utf8("unwanted")], timeout: .seconds(50)) }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await waiting.value }
+        try await replier.reply(to: slow, with: [utf8("done")])
+        #expect(try await reply == [utf8("done")])
+    }
+
     @Test func aSlowRequestDoesNotHoldUpTheNextAsker() async throws {
         let endpoint = try await replier.bind(to: "inproc://turns")
         let first = try Requester(context: context, thread: thread, endpoint: endpoint)

@@ -20,6 +20,8 @@ package struct ConnectionPlan: Sendable {
         package let target: EndpointTarget
         /// The endpoints with numeric addresses that the endpoint resolves to.
         package fileprivate(set) var addresses: Set<String> = []
+        /// Further endpoints that the name's last answer had, beyond `maximumAddresses`.
+        package fileprivate(set) var leftOut: Set<String> = []
         /// For each address since when the name's answers have lacked it.
         fileprivate var goneSince: [String: Int64] = [:]
         /// The error of the last look-up, if it found nothing.
@@ -59,6 +61,11 @@ package struct ConnectionPlan: Sendable {
 
     /// All addresses that the subscriber is to be connected to.
     package var addresses: Set<String> { routes.reduce(into: []) { $0.formUnion($1.addresses) } }
+
+    /// The addresses that the subscriber is not connected to, because their names have too many.
+    package var leftOut: Set<String> {
+        routes.reduce(into: Set<String>()) { $0.formUnion($1.leftOut) }.subtracting(addresses)
+    }
 
     /// The names whose look-up is due. Each becomes due again `lookupInterval` later.
     package mutating func takeDue(at now: Int64) -> [String] {
@@ -100,5 +107,6 @@ package struct ConnectionPlan: Sendable {
             routes[index].goneSince[address] = nil
             if routes[index].addresses.count < Self.maximumAddresses { routes[index].addresses.insert(address) }
         }
+        routes[index].leftOut = Set(found).subtracting(routes[index].addresses)
     }
 }

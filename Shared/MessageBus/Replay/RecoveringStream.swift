@@ -18,7 +18,8 @@ package protocol RecoveringStream: Sendable {
     /// Gives up the requested samples.
     /// - Returns: the same as `take`.
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async -> Bool
-    /// Records that a publisher answered but can't send the samples yet, and must be asked again.
+    /// Records that the samples must be requested again, because the publisher answered but can't send them yet, or this program
+    /// has no room for a connection.
     func putOff() async
 }
 

@@ -154,6 +154,11 @@ final class ReplayClient: Sendable {
                 }
             } catch is CancellationError {
                 return
+            } catch let error as ZeroMQError where error.isShortage {
+                // The publisher was not asked, so it is not silent.
+                await disconnect(&link, dealer)
+                let streams = change { $0.schedule.fail(publisher, at: nil, now: MonotonicClock.now) }
+                askAgain(streams, isPutOff: true)
             } catch {
                 await reconnect(&link, at: endpoint, dealer)
                 askAgain(change { $0.schedule.fail(publisher, at: endpoint, now: MonotonicClock.now) })
@@ -204,9 +209,9 @@ final class ReplayClient: Sendable {
         _ = routes.noteSilence(of: link.publisher, at: endpoint)
     }
 
-    private func askAgain(_ streams: [Int]) {
+    private func askAgain(_ streams: [Int], isPutOff: Bool = false) {
         let asking = state.withLock { state in streams.compactMap { state.asking.removeValue(forKey: $0) } }
-        for continuation in asking { continuation.resume(returning: .again(isPutOff: false)) }
+        for continuation in asking { continuation.resume(returning: .again(isPutOff: isPutOff)) }
     }
 
     private func take(_ frames: [[UInt8]], from link: Link, at endpoint: String) {

@@ -370,9 +370,11 @@ package struct ReplaySchedule: Sendable {
     }
 
     /// Records that a publisher can't be reached, or sent a message that answers no request.
+    /// - Parameter endpoint: the endpoint that was asked; nil if none was, because this program has no room for a connection.
+    ///   That is not the publisher's silence, so time limits begin with the next request.
     /// - Returns: the streams that must call `ask` again: all that wait for the publisher, since the time limit of each may
     ///   have passed.
-    package mutating func fail(_ name: String, at endpoint: String, now: Int64) -> [Int] {
+    package mutating func fail(_ name: String, at endpoint: String?, now: Int64) -> [Int] {
         guard var publisher = publishers[name] else { return [] }
         let lost = publisher.requests.filter { !$0.value.isAnswered }
         cost -= lost.values.reduce(0) { $0 + $1.cost }
@@ -382,11 +384,11 @@ package struct ReplaySchedule: Sendable {
         publisher.received = 0
         publisher.progressAt = .min
         backOff(&publisher, now: now)
-        publisher.unansweredSince = publisher.unansweredSince ?? now
+        publisher.unansweredSince = endpoint == nil ? nil : publisher.unansweredSince ?? now
         publisher.nextEnd = .min
         let asked = lost.values.flatMap(\.streams)
         for number in asked {
-            streams[number]?.refusals.note(nil, at: endpoint, of: name)
+            if let endpoint { streams[number]?.refusals.note(nil, at: endpoint, of: name) }
             streams[number]?.state = .idle
         }
         for number in publisher.waiting { streams[number]?.state = .idle }

@@ -116,7 +116,7 @@ actor Connections {
             }
         }
         let counts = presence.counts
-        health.measure(.peerAddresses, counts.known)
+        health.measure(.peerAddresses, counts.known + plan.leftOut.count)
         health.measure(.connectedPeerAddresses, counts.connected)
     }
 }

@@ -9,6 +9,10 @@ package import ZeroMQ
 ///
 /// `ServiceRunner` creates one for a program; a test creates its own, with `inproc` endpoints and a log in memory.
 package struct ServiceHost: Sendable {
+    /// The limit of libzmq's sockets. A request takes three, so that 5,000 publishers can be asked at the same time. The unused
+    /// ones take 12 bytes each.
+    private static let maximumSockets = 1 << 14
+
     package let configuration: ServiceConfiguration
     /// For the program's life-cycle and for possible losses; never per message.
     package let logger: Logger
@@ -44,7 +48,8 @@ package struct ServiceHost: Sendable {
         self.health = health
         let incidents = ConnectionIncidents()
         self.incidents = incidents
-        context = try Context(guarding: { PeerGuard(of: $0, noting: incidents) })
+        context = try Context(
+            maximumSockets: Self.maximumSockets, guarding: { PeerGuard(of: $0, noting: incidents) })
         thread = try SocketThread(name: "bus")
         (listening, gate) = try configuration.security.listening(in: context) { key, directory in
             try ClientGate(own: key, directory: directory, logger: logger, health: health)

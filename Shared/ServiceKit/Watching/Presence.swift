@@ -58,7 +58,7 @@ struct Presence: Sendable {
         return changes
     }
 
-    /// The problem with an endpoint; nil if all its addresses are connected.
+    /// The problems with an endpoint; nil if all its addresses are connected.
     func complaint(about route: ConnectionPlan.Route, at now: Int64) -> String? {
         var whose = ""
         if case .host(let name, _) = route.target {
@@ -77,8 +77,19 @@ struct Presence: Sendable {
             guard now - place.added >= Self.grace else { return nil }
             return "at \(address)\(whose) does not answer: start it, or give its address with --subscribe"
         }
-        if away.isEmpty { return nil }
-        let others = away.count > Self.maximumNamed ? "; and \(away.count - Self.maximumNamed) more" : ""
-        return "\(program) " + away.prefix(Self.maximumNamed).joined(separator: "; ") + others
+        var problems: [String] = []
+        if !away.isEmpty {
+            let others = away.count > Self.maximumNamed ? "; and \(away.count - Self.maximumNamed) more" : ""
+            problems.append("\(program) " + away.prefix(Self.maximumNamed).joined(separator: "; ") + others)
+        }
+        // An address that is left out of one name may be connected for another endpoint.
+        let leftOut = route.leftOut.count { places[$0] == nil }
+        if leftOut > 0 {
+            problems.append(
+                "\(program) at \(leftOut) more addresses\(whose) is not connected, because a name may have at most "
+                    + "\(ConnectionPlan.maximumAddresses): divide them among several names, "
+                    + "and give each with --subscribe")
+        }
+        return problems.isEmpty ? nil : problems.joined(separator: "; ")
     }
 }

@@ -12,7 +12,7 @@ final class SocketMonitor: Sendable {
     /// The connected endpoints whose handshake has completed.
     var connectedEndpoints: Set<String> { state.value.withLock(\.connected) }
 
-    /// Bytes received over the most recent outgoing connection; 0 if the owner has no `onDisconnect`.
+    /// Bytes received over the most recent outgoing connection; 0 if it has ended, or is not TCP.
     var received: Int { state.value.withLock(\.connection)?.reading?.received ?? 0 }
 
     init(
@@ -20,10 +20,12 @@ final class SocketMonitor: Sendable {
         on thread: SocketThread
     ) throws(ZeroMQError) {
         let endpoint = "inproc://monitor-\(socket.number)"
+        // The PAIR is opened first, because it may fail: libzmq's thread that closes sockets waits forever to send the last
+        // event of a monitor that has no reader (libzmq#2829).
+        let pair = try Socket.open(.pair, in: context, options: SocketOptions())
         guard zmq_socket_monitor(socket.handle, endpoint, ZMQ_EVENT_ALL) == 0 else {
             throw .last(during: "zmq_socket_monitor")
         }
-        let pair = try Socket.open(.pair, in: context, options: SocketOptions())
         try pair.connect(to: endpoint)
         let state = Shared()
         self.state = state
@@ -123,7 +125,7 @@ final class SocketMonitor: Sendable {
                 case .handshakeSucceeded:
                     state.connected.insert(event.endpoint)
                     return state.onHandshake
-                case .connected: if state.onDisconnect != nil { state.connection = event.handle }
+                case .connected: state.connection = event.handle
                 case .disconnected:
                     state.connected.remove(event.endpoint)
                     return state.onDisconnect

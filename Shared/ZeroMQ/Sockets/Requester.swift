@@ -4,13 +4,16 @@ import CZeroMQ
 ///
 /// A request that times out or is cancelled leaves the requester usable (ZMQ_REQ_RELAXED, ZMQ_REQ_CORRELATE).
 public actor Requester: ConnectionUser {
+    /// The received bytes that show that a reply is arriving; a handshake and heartbeats have fewer.
+    private static let leastProgress = 1_024
+
     private let thread: SocketThread
     private let socket: Socket
     private var endpoint: String
     private let monitor: SocketMonitor
     private var use = SocketTraffic()
-    private var isBusy = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    /// The calls in progress, in order. The first has the turn; raising an interruption tells its call so.
+    private var turns: [Interruption] = []
 
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -34,29 +37,44 @@ public actor Requester: ConnectionUser {
     /// Sends a request and waits for its reply. Calls made meanwhile wait for their turn.
     /// - Parameters:
     ///   - endpoint: the endpoint to connect to first; nil to keep the current connection.
-    ///   - timeout: counted from the moment the request is sent.
-    /// - Throws: `ZeroMQError` with `timedOut`, or `CancellationError`.
-    public func request(_ frames: [[UInt8]], at endpoint: String? = nil, timeout: Duration) async throws -> [[UInt8]] {
-        if isBusy {
-            await withCheckedContinuation { waiting.append($0) }
-        } else {
-            isBusy = true
+    ///   - timeout: counted from the call.
+    ///   - connecting: how long to wait for a connection, within `timeout`; nil if only `timeout` limits it.
+    ///   - silence: how long to wait for bytes of the reply, within `timeout`; nil if only `timeout` limits it.
+    /// - Throws: `ZeroMQError` with `timedOut`, or with `notConnected` after `connecting`; `CancellationError`.
+    public func request(
+        _ frames: [[UInt8]], at endpoint: String? = nil, timeout: Duration, connecting: Duration? = nil,
+        silence: Duration? = nil
+    ) async throws -> [[UInt8]] {
+        let deadline = MonotonicClock.now + timeout.inNanoseconds
+        let turn = Interruption()
+        turns.append(turn)
+        defer {
+            turns.removeAll { $0 === turn }
+            // If another call had the turn, it still has it, and ignores this.
+            turns.first?.raise()
         }
-        // `isBusy` stays set while the turn passes to the next call, so that no other call comes between.
-        defer { if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() } }
+        if turns.count > 1 { try await thread.sleep(until: deadline, interruptedBy: turn) }
         try Task.checkCancellation()
+        guard turns.first === turn, MonotonicClock.now < deadline else { throw timedOut(at: endpoint) }
         if let endpoint { try connect(to: endpoint) }
 
-        let deadline = MonotonicClock.now + timeout.inNanoseconds
-        // A REQ socket without a connection queues nothing, so nothing is sent after the deadline.
+        let connected = min(deadline, MonotonicClock.now + (connecting ?? timeout).inNanoseconds)
+        // A REQ socket without a connection queues nothing, so nothing is sent after the limit.
         while try !socket.send(frames) {
             guard
-                try await thread.wait(socket: socket.handle, events: Int16(ZMQ_POLLOUT), deadline: deadline)
-            else { throw timedOut }
+                try await thread.wait(socket: socket.handle, events: Int16(ZMQ_POLLOUT), deadline: connected)
+            else { throw connected < deadline ? overdue(.notConnected, at: endpoint) : timedOut(at: endpoint) }
         }
         var reply = MessageBatch()
+        var received = monitor.received
+        let silence = (silence ?? timeout).inNanoseconds
+        var limit = min(deadline, MonotonicClock.now + silence)
         while try !socket.receive(into: &reply, counting: &use) {
-            guard try await thread.wait(socket: socket.handle, deadline: deadline) else { throw timedOut }
+            if try await thread.wait(socket: socket.handle, deadline: limit) { continue }
+            let before = received
+            received = monitor.received
+            guard limit < deadline, received - before >= Self.leastProgress else { throw timedOut(at: endpoint) }
+            limit = min(deadline, MonotonicClock.now + silence)
         }
         return reply[0]
     }
@@ -71,5 +89,9 @@ public actor Requester: ConnectionUser {
         self.endpoint = endpoint
     }
 
-    private var timedOut: ZeroMQError { ZeroMQError(.timedOut, during: "request to \(endpoint)") }
+    private func timedOut(at endpoint: String?) -> ZeroMQError { overdue(.timedOut, at: endpoint) }
+
+    private func overdue(_ code: ZeroMQError.Code, at endpoint: String?) -> ZeroMQError {
+        ZeroMQError(code, during: "request to \(endpoint ?? self.endpoint)")
+    }
 }
