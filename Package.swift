@@ -390,7 +390,10 @@ let package = Package(
             swiftSettings: tests),
         .testTarget(
             name: "RelayTests",
-            dependencies: ["MessageBus", "Messages", "NATS", "RelayCore", "TestSupport", "ZeroMQ", system],
+            dependencies: [
+                "MessageBus", "Messages", "NATS", "Recording", "RelayCore", "RelayEngine", "ServiceKit", "TestSupport",
+                "ZeroMQ", system,
+            ],
             exclude: ["Credentials"], swiftSettings: tests),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: tests),
         .testTarget(

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -40,7 +41,9 @@ static void reset_signals(void) {
 static pid_t start(const char *path, char *const arguments[], char *const environment[]) {
     pid_t guard = getpid();
     pid_t program = fork();
+    if (program > 0) setpgid(program, program);
     if (program != 0) return program;
+    setpgid(0, 0);
     reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     // The guard may have ended before the call of prctl.
@@ -50,10 +53,28 @@ static pid_t start(const char *path, char *const arguments[], char *const enviro
     _exit(not_started);
 }
 
-static int exit_code(pid_t program) {
-    int status = 0;
-    while (waitpid(program, &status, 0) < 0 && errno == EINTR) {}
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+static int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+/// Returns a descriptor that is readable when a child has ended, or -1.
+static int open_child_events(void) {
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/// Takes the exit statuses of all children that have ended, and notes that of the program.
+static void reap(pid_t program, int *status, bool *has_ended) {
+    for (;;) {
+        int found = 0;
+        pid_t process = waitpid(-1, &found, WNOHANG);
+        if (process == program) {
+            *status = found;
+            *has_ended = true;
+        }
+        if (process <= 0 && (process == 0 || errno != EINTR)) return;
+    }
 }
 
 static void guard(
@@ -75,31 +96,42 @@ static void guard(
     int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
     if (timer < 0) _exit(not_started);
     set_timer(timer, deadline);
+    int ends = open_child_events();
+    if (ends < 0) _exit(not_started);
+    // Processes whose parent has ended become children of the guard, which so learns of their end.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t program = start(path, arguments, environment);
     if (program < 0) _exit(not_started);
-    int end = (int)syscall(SYS_pidfd_open, program, 0);
-    if (end < 0) {
-        kill(program, SIGKILL);
-        _exit(exit_code(program));
-    }
+    int status = 0;
+    bool has_ended = false, is_stopping = false;
     struct pollfd events[] = {
-        {.fd = control_descriptor, .events = POLLIN}, {.fd = timer, .events = POLLIN}, {.fd = end, .events = POLLIN}};
+        {.fd = control_descriptor, .events = POLLIN}, {.fd = timer, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
     for (;;) {
-        if (poll(events, 3, -1) < 0 && errno != EINTR) kill(program, SIGKILL);
-        if (events[2].revents != 0) _exit(exit_code(program));
+        if (poll(events, 3, -1) < 0 && errno != EINTR) kill(-program, SIGKILL);
+        if (events[2].revents != 0) {
+            struct signalfd_siginfo end;
+            while (read(ends, &end, sizeof end) > 0) {}
+            reap(program, &status, &has_ended);
+            // A script ends at a signal at once, while its recorder still finishes.
+            if (has_ended && !is_stopping) kill(-program, SIGKILL);
+            if (has_ended && kill(-program, 0) != 0 && errno == ESRCH) _exit(exit_code(status));
+        }
         if (events[1].revents != 0) {
-            kill(program, SIGKILL);
-            // After the kill, only the program's end remains to be awaited.
+            kill(-program, SIGKILL);
+            // After the kill, only the end of the program's group remains to be awaited.
             events[1].fd = -1;
         }
         if (events[0].revents == 0) continue;
         struct command command;
         ssize_t count = read(control_descriptor, &command, sizeof command);
         if (count == sizeof command) {
-            if (command.signal != 0) kill(program, command.signal);
+            if (command.signal != 0) {
+                is_stopping = true;
+                kill(-program, command.signal);
+            }
             if (command.deadline != 0 && events[1].fd >= 0) set_timer(timer, command.deadline);
         } else if (count == 0 || errno != EINTR) {
-            kill(program, SIGKILL);
+            kill(-program, SIGKILL);
             events[0].fd = -1;
         }
     }
@@ -151,6 +183,5 @@ int holdfast_guard_wait(pid_t guard) {
     pid_t process;
     do process = waitpid(guard, &status, 0);
     while (process < 0 && errno == EINTR);
-    if (process < 0) return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return process < 0 ? -1 : exit_code(status);
 }

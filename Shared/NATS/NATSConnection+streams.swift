@@ -151,10 +151,19 @@ extension NATSConnection {
     package func serverVersion(
         leading stream: String, limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSServerVersion {
+        let info = try self.info(of: stream, limit: limit)
+        if let version = info?.config?.metadata?["_nats.ver"] { return .exactly(version) }
+        return info?.ts == nil ? .before2_10 : .version2_10
+    }
+
+    /// The time of the server that leads a stream, in ISO 8601; nil for servers before 2.10, which do not report it.
+    package func serverTime(leading stream: String) throws(NATSError) -> String? {
+        try info(of: stream, limit: Self.requestLimit)?.ts
+    }
+
+    private func info(of stream: String, limit: Int64) throws(NATSError) -> StreamInfo? {
         let data = try request("$JS.API.STREAM.INFO.\(stream)", "", limit: limit)
-        guard let info = try? JSONDecoder().decode(StreamInfo.self, from: Data(data)) else { return .before2_10 }
-        if let version = info.config?.metadata?["_nats.ver"] { return .exactly(version) }
-        return info.ts == nil ? .before2_10 : .version2_10
+        return try? JSONDecoder().decode(StreamInfo.self, from: Data(data))
     }
 
     /// Sends a request and returns the reply's data.

@@ -34,7 +34,11 @@ package struct RelaySubject: Hashable, Sendable {
     /// The subject of the stream's descriptions.
     package var descriptions: String { "\(samples).\(Self.description)" }
 
-    package static func isDescription(_ subject: String) -> Bool { subject.hasSuffix(".\(description)") }
+    /// Whether a stream's subject is that of its descriptions. The samples of a stream named `description` have a subject with
+    /// the same end and one part less.
+    package static func isDescription(_ subject: String) -> Bool {
+        subject.hasSuffix(".\(description)") && subject.utf8.count(where: { $0 == UInt8(ascii: ".") }) == 4
+    }
 
     /// A wildcard for all subjects of a site; of all sites if `site` is nil.
     package static func everything(of site: String?) -> String { "\(root).\(site.map(escaped) ?? "*").>" }

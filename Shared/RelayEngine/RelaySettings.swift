@@ -38,7 +38,7 @@ package struct RelaySettings: SettingGroup {
 
     @Setting(
         "Make the stream so that it recognises repeated messages for this long.", valueName: "time",
-        accepting: { $0 >= .seconds(1) }, otherwise: "1s or more")
+        default: "1h, at most --stream-keep", accepting: { $0 >= .seconds(1) }, otherwise: "1s or more")
     var duplicateWindow = TimeSpan.seconds(3_600)
 
     @Setting(
@@ -93,6 +93,12 @@ package struct RelaySettings: SettingGroup {
                 .badConfiguration,
                 "nats-stream '\(natsStream)' is not a stream's name: write one without dots, blanks, *, > and /")
         }
+        if let streamKeep, let window = $duplicateWindow.givenValue, window > streamKeep {
+            throw ServiceError(
+                .badConfiguration,
+                "duplicate-window is \(window), and stream-keep is \(streamKeep): write at most \(streamKeep) for "
+                    + "duplicate-window")
+        }
         try nats.check(to + from, reading: reader, risk: "read along")
     }
 
@@ -121,7 +127,7 @@ package struct RelaySettings: SettingGroup {
         NATSStreamSettings(
             name: natsStream, subjects: ["\(RelaySubject.root).>"], replicas: replicas,
             maximumBytes: streamLimit.map { Int64($0.bytes) }, maximumAge: streamKeep?.nanoseconds,
-            duplicateWindow: duplicateWindow.nanoseconds)
+            duplicateWindow: min(duplicateWindow, streamKeep ?? duplicateWindow).nanoseconds)
     }
 }
 

@@ -9,7 +9,7 @@ struct RelaySubjectTests {
     @Test(
         arguments: [
             ("lab", "left-wrist", "accelerometer"), ("a.b", "two words", "x*>"), ("%", "ü.é", "\t"),
-            ("100%", "…", "%2E"),
+            ("100%", "…", "%2E"), ("lab", "m5", "description"),
         ])
     func everyNameHasASubject(site: String, device: String, stream: String) throws {
         let subject = RelaySubject(site: site, name: StreamName(device: device, stream: stream))

@@ -336,6 +336,24 @@ struct SendingTests {
         #expect(world.samples == Array(0..<20))
     }
 
+    /// The servers no longer recognize the message after an outage that is longer than their duplicate window.
+    @Test func whatMayBeStoredIsNotSentAgainAfterALongOutage() throws {
+        let world = try World.describing(next: 0)
+        try world.publish(0..<10)
+        world.pass(0.15)
+        // The message is stored, but its acknowledgement is lost with the connection.
+        world.stored.append(BatchPlace(epoch: "e", from: 0, count: 10))
+        world.answer(.unknown("timeout"), isStored: false)
+        world.core.noteConnected(false, "gone", at: world.now)
+        world.pass(7_200)
+        world.connect()
+        #expect(world.sent.isEmpty)
+        #expect(world.core.samplesAcknowledged == 10)
+        try world.publish(10..<20)
+        world.pass(0.15)
+        #expect(world.sent.map(\.identifier) == ["lab/d/s/e/10+10"])
+    }
+
     /// A repeated description would count as news: an old failure would appear in a running session.
     @Test func descriptionsThatServersHaveAreNotSentAgain() throws {
         let world = World()

@@ -240,6 +240,49 @@ struct ServingTests {
         #expect(takeDescriptions().count == 1)
     }
 
+    /// The servers' clock decides how old a message is.
+    @Test(arguments: [false, true])
+    func aClockThatIsAheadOfTheServersForgetsNoStream(isKnownFromTheStart: Bool) throws {
+        func moment(_ seconds: Double) -> Moment {
+            Moment(monotonic: Int64(seconds * 1e9), date: WallTime(seconds: 8_200 + seconds))
+        }
+        let (first, last) = (try description(sequence: 1), samples(0..<10, sequence: 2))
+        if isKnownFromTheStart {
+            core.know(first, last: last, publishedUpTo: 2, at: moment(0))
+        } else {
+            core.take([first, last], at: moment(0))
+        }
+        core.finishKnowing()
+        _ = core.takeEffects()
+        core.wake(at: moment(1))
+        #expect(takeDescriptions().map(\.nextSequence) == [10])
+        #expect(refusal("e", 5) == nil)
+        core.wake(at: moment(3_600))
+        #expect(takeDescriptions().isEmpty)
+    }
+
+    /// Such as that of one server of three, for as long as it leads.
+    @Test func aServersClockThatIsAheadForgetsNoStream() throws {
+        core.noteServers(time: 9_000_000_000_000, at: Self.moment(0))
+        core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
+        core.finishKnowing()
+        _ = core.takeEffects()
+        core.wake(at: Self.moment(2))
+        #expect(takeDescriptions().map(\.nextSequence) == [10])
+        #expect(refusal("e", 5) == nil)
+    }
+
+    /// No site was running for a while when the relay started.
+    @Test func aStreamThatWasSilentForAnHourIsNotDescribedAfterAStart() throws {
+        core.noteServers(time: 4_600_000_000_000, at: Self.moment(3_600))
+        core.know(
+            try description(sequence: 1), last: samples(0..<10, sequence: 2), publishedUpTo: 2, at: Self.moment(3_600))
+        core.finishKnowing()
+        core.wake(at: Self.moment(3_601))
+        #expect(takeDescriptions().isEmpty)
+        #expect(core.streams.isEmpty)
+    }
+
     /// Recorders that lag behind treat a refusal as a loss of the samples.
     @Test func theSamplesOfAStreamThatIsOverAreReplayedForAnHour() throws {
         core.finishKnowing()

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import MessageBus
 import Messages
+import Recording
 import RelayCore
 import SystemPackage
 import TestSupport
@@ -33,9 +34,10 @@ struct FailOverTests {
         }
 
         func lead<Result: Sendable>(
-            _ machine: Machine, _ body: (ProgramUnderTest) async throws -> Result
+            _ machine: Machine, options: [String] = [], _ body: (ProgramUnderTest) async throws -> Result
         ) async throws -> Result {
-            try await machine.lead(servers: servers.addresses, patience: patience, subscribe: publisher.publish, body)
+            try await machine.lead(
+                servers: servers.addresses, patience: patience, subscribe: publisher.publish, options: options, body)
         }
     }
 
@@ -199,6 +201,31 @@ struct FailOverTests {
                 try await holder.complaint(containing: "writes it again")
                 try await eventually("the lease in a new bucket") { (try? study.lease())?.term == 1 }
                 #expect(study.one.recorderProcess(of: holder) == recorder, "nothing was interrupted")
+            }
+        }
+    }
+
+    /// It has other devices than the session that is to be continued.
+    @Test func aSessionOfAnotherShardIsNotTakenForTheContinuedOne() async throws {
+        try await Self.run { study in
+            let record = SessionRecord(
+                session: try SessionIdentifier("walk"), task: "Walk", step: "out", streams: ["*"], format: .json,
+                root: .array, status: .running, startDate: WallTime.now, shard: Shard(rawValue: "2/2"))
+            try FileManager.default.createDirectory(
+                atPath: study.one.data.string, withIntermediateDirectories: true)
+            _ = try SessionDirectory.create(record, in: study.one.data)
+            // The lease of a dead machine's recorder of the first shard.
+            let start = RecordingStart(
+                session: "walk", task: "Walk", step: "out", streams: ["*"], from: WallTime.now)
+            let lease = LeaseValue(
+                holder: "dead", instance: "dead", term: 1, renewal: 1, isReleased: true,
+                sessions: [SessionPlan(start: start)])
+            let leases = KeyValue(study.connection, bucket: "holdfast-leases")
+            try await eventually("a bucket") { (try? leases.create(replicas: 1, maximumValue: 900_000)) != nil }
+            _ = try leases.write(try WireCoding.encode(lease), to: "study", replacing: nil, limit: 5_000)
+            try await study.lead(study.one, options: ["--shard", "1/2"]) { holder in
+                try await holder.complaint(containing: "another shard")
+                #expect(try study.lease()?.sessions.map(\.session) == ["walk"])
             }
         }
     }

@@ -29,8 +29,10 @@ struct Machine: Sendable {
     }
 
     /// Runs `relay lead` while a closure runs.
+    /// - Parameter options: further options of its recorder.
     func lead<Result: Sendable>(
-        servers: [String], patience: String, subscribe: String, _ body: (ProgramUnderTest) async throws -> Result
+        servers: [String], patience: String, subscribe: String, options: [String] = [],
+        _ body: (ProgramUnderTest) async throws -> Result
     ) async throws -> Result {
         try await ProgramUnderTest.run(
             "relay",
@@ -41,7 +43,7 @@ struct Machine: Sendable {
                 "--lead-metrics", "\(metricsPort)",
             ] + servers.flatMap { ["--servers", $0] } + [
                 "--", try ProductsDirectory.executable("recorder").string, "--subscribe", subscribe,
-            ], in: data.removingLastComponent(), body)
+            ] + options, in: data.removingLastComponent(), body)
     }
 
     /// The metrics page of its `relay lead`.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Messages
 import NATS
 import Synchronization
 import TestSupport
@@ -58,6 +59,14 @@ struct NATSConsumerTests {
                 let place = try consumer.place()
                 return place.acknowledged == UInt64(count) && place.given == UInt64(count)
             }
+        }
+    }
+
+    @Test func aServerReportsItsTime() async throws {
+        try await Self.withServer(.current) { _, connection in
+            let text = try connection.serverTime(leading: "holdfast")
+            let time = try WallTime(iso8601: try #require(text))
+            #expect(abs(time.seconds(since: .now)) < 60)
         }
     }
 

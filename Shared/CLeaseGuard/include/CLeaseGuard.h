@@ -1,9 +1,12 @@
 /// A process that kills another one at a deadline, even if the program that started both has ended.
 ///
-/// The guard is a child of the program, and the guarded program is the guard's child. The guard kills it with SIGKILL
+/// The guard is a child of the program, and the guarded program is the guard's child. It has a process group of its own, which
+/// includes what it starts, such as the commands of a script. The guard kills the group with SIGKILL
 /// - at the deadline, unless the program has extended it,
-/// - or when the program has ended, which closes its end of a pipe.
-/// If the guard itself is killed, the kernel kills the guarded program (PR_SET_PDEATHSIG).
+/// - when the program has ended, which closes its end of a pipe,
+/// - or when the guarded program has ended without a signal from the guard. After a signal, the rest of its group gets the time
+///   until the deadline to end too.
+/// If the guard itself is killed, the kernel kills the guarded program (PR_SET_PDEATHSIG), but not what that has started.
 
 #ifndef HOLDFAST_CLEASEGUARD_H
 #define HOLDFAST_CLEASEGUARD_H
@@ -23,11 +26,11 @@ pid_t holdfast_guard_start(
 /// Extends the deadline. Returns false if the guard has ended.
 bool holdfast_guard_extend(int control, int64_t deadline);
 
-/// Makes the guard send a signal to the program. Returns false if the guard has ended.
+/// Makes the guard send a signal to the program's group. Returns false if the guard has ended.
 bool holdfast_guard_signal(int control, int signal);
 
-/// Waits until the guard and its program have ended. Returns the program's exit code, 128 plus the number of a signal, or -1 with
-/// errno.
+/// Waits until the guard and the program's group have ended. Returns the program's exit code, 128 plus the number of a signal, or
+/// -1 with errno.
 int holdfast_guard_wait(pid_t guard);
 
 #endif

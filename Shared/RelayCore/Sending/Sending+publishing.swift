@@ -142,6 +142,13 @@ extension Sending {
     }
 
     private func next(of stream: SentStream, at now: Moment) -> Message? {
+        // After the duplicate window, servers no longer recognize the message.
+        let window = servers?.duplicateWindow ?? 0
+        if case .known = stream.remote, let first = stream.firstSentAt,
+            now.monotonic + now.slept - first > window / 2
+        {
+            (stream.remote, stream.firstSentAt) = (.unknown, nil)
+        }
         switch stream.remote {
         case .known: break
         case .asking: return nil
@@ -157,7 +164,7 @@ extension Sending {
         // Descriptions are ordered: the servers lack everything after the first description that they lack.
         if stream.leftDescriptions != .unknown { stream.leftDescriptions = .none }
         stream.isUnderWay = true
-        if stream.firstSentAt == nil { stream.firstSentAt = now.monotonic }
+        if stream.firstSentAt == nil { stream.firstSentAt = now.monotonic + now.slept }
         underWay[message.identifier] = stream
         return message
     }
@@ -233,9 +240,6 @@ extension Sending {
             }
         case .unknown(let reason):
             problem = reason
-            // After the duplicate window, servers no longer recognize the message.
-            let window = servers?.duplicateWindow ?? 0
-            if let first = stream.firstSentAt, now.monotonic - first > window / 2 { stream.remote = .unknown }
             wait(stream, at: now)
         case .notStored(let reason):
             problem = reason

@@ -81,6 +81,9 @@ package final class Serving: ProgramCore {
     private var latest: [StreamName: ServedStream.Mark] = [:]
     /// When the NATS stream was created, in nanoseconds since 1970; nil before the servers reported it.
     private var made: Int64?
+    /// The latest known time of the servers, in nanoseconds since 1970, and when it was learned, on this machine's clock that
+    /// continues while it sleeps. This machine's date may be far from theirs.
+    private var serversTime: (time: Int64, at: Int64)?
     /// Streams whose published end is unknown until samples arrive, with the description received meanwhile.
     private var awaited: [StreamName: Message?] = [:]
 
@@ -124,6 +127,16 @@ package final class Serving: ProgramCore {
                 ["servers": "\(settings.servers)"]))
     }
 
+    /// Notes the time of the servers' clock, or when they stored a message: their clock is then at least as late.
+    package func noteServers(time: Int64, at now: Moment) {
+        if self.time(at: now).map({ time > $0 }) ?? true { serversTime = (time, now.monotonic + now.slept) }
+    }
+
+    /// The servers' time, or an earlier one; nil before anything is known of it.
+    private func time(at now: Moment) -> Int64? {
+        serversTime.map { $0.time.addingClamped(now.monotonic + now.slept - $0.at) }
+    }
+
     /// Takes the servers' content for a stream when the program started, to describe streams that are still active.
     /// - Parameter place: everything up to this number was published here, by this run of the program or the previous one. A
     ///   description after it is published in its turn: published now, it would make recorders place the earlier runs that still
@@ -131,7 +144,8 @@ package final class Serving: ProgramCore {
     package func know(_ description: Message, last: Message?, publishedUpTo place: UInt64, at now: Moment) {
         guard description.sequence <= place else { return wait(for: description, last: last, publishedUpTo: place) }
         let heard = max(description.time, last?.time ?? 0)
-        guard now.date.nanosecondsSince1970 - heard < Self.memory, let read = read(description) else { return }
+        noteServers(time: heard, at: now)
+        guard isRemembered(heard, at: now), let read = read(description) else { return }
         add(read, description, last: last.flatMap(mark), heard: heard, at: now)
     }
 
@@ -156,6 +170,7 @@ package final class Serving: ProgramCore {
     /// one begins. A recorder that first met the stream after that would take them for a new run.
     package func take(_ messages: [Message], at now: Moment) {
         for message in messages {
+            noteServers(time: message.time, at: now)
             guard isOfKnownSite(message, at: now) else { continue }
             if message.content.isDescription {
                 takeDescription(message, at: now)
@@ -261,7 +276,7 @@ package final class Serving: ProgramCore {
 
     private func describe(_ name: StreamName, at now: Moment) {
         guard let stream = streams[name] else { return }
-        guard isRemembered(stream, at: now) else { return forget(name) }
+        guard isRemembered(stream.heard, at: now) else { return forget(name) }
         let sequence = described[name] ?? 0
         described[name] = sequence + 1
         emit(.describe(description(of: stream, sequence: sequence, at: now)))
@@ -273,8 +288,10 @@ package final class Serving: ProgramCore {
         }
     }
 
-    private func isRemembered(_ stream: ServedStream, at now: Moment) -> Bool {
-        now.date.nanosecondsSince1970 - stream.heard < Self.memory
+    /// Whether the last message of a stream is recent by either clock: one of the servers' may be wrong, or this machine's.
+    /// - Parameter heard: when the servers stored that message.
+    private func isRemembered(_ heard: Int64, at now: Moment) -> Bool {
+        min(time(at: now) ?? .max, now.date.nanosecondsSince1970).subtractingClamped(heard) < Self.memory
     }
 
     private func forget(_ name: StreamName) {
@@ -293,7 +310,7 @@ package final class Serving: ProgramCore {
     }
 
     private func forgetEnded(at now: Moment) {
-        for (name, stream) in ended where !isRemembered(stream, at: now) { forget(name) }
+        for (name, stream) in ended where !isRemembered(stream.heard, at: now) { forget(name) }
     }
 
     private func description(of stream: ServedStream, sequence: Int, at now: Moment) -> StreamDescription {

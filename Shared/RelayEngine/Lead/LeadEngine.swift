@@ -185,7 +185,18 @@ actor LeadEngine: Engine {
                 continue
             } catch let error as RequestError {
                 switch error.code {
-                case RequestError.Reason.alreadyRunning.code: return try await annotate(continuation)
+                case RequestError.Reason.alreadyRunning.code:
+                    do {
+                        _ = try await recorder.send(
+                            RecordingStatus(session: continuation.plan.session), timeout: Self.answerTimeout)
+                        return try await annotate(continuation)
+                    } catch let error as RequestError where error.code == RequestError.Reason.unknownSession.code {
+                        return .failed("another shard's recorder has a session of this name in this data directory")
+                    } catch let error as ZeroMQError where error.code == .timedOut {
+                        continue
+                    } catch is RequestError {
+                        break
+                    }
                 case RequestError.Reason.finished.code:
                     let request = RecordingStatus(session: continuation.plan.session)
                     if let state = try? await recorder.send(request, timeout: Self.answerTimeout) {

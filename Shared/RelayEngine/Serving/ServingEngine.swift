@@ -140,8 +140,14 @@ actor ServingEngine: Engine {
     /// - Parameter place: everything up to this number was published here.
     private func know(_ filter: String, publishedUpTo place: UInt64) async throws(NATSError) {
         let (connection, stream) = (connection, settings.natsStream)
-        let subjects = try await fetching.run { _ throws(NATSError) in
-            try connection.subjects(of: stream, matching: filter)
+        let (subjects, time) = try await fetching.run { _ throws(NATSError) in
+            (
+                try connection.subjects(of: stream, matching: filter),
+                try connection.serverTime(leading: stream)
+            )
+        }
+        if let time = time.flatMap({ try? WallTime(iso8601: $0) }) {
+            core.noteServers(time: time.nanosecondsSince1970, at: now)
         }
         let names = Set(subjects.compactMap { RelaySubject($0) })
         for subject in names.sorted(by: { $0.samples < $1.samples }) {
