@@ -91,7 +91,7 @@ struct ImportCommand: ParsableCommand {
         for file in files {
             do {
                 let outcome = try SessionDirectory.opening(file) { path throws(RecordingError) in
-                    if let session { options.session = try SessionIdentifier(session) }
+                    if let session { options.session = try SessionIdentifier(new: session) }
                     return try importFile(path, options)
                 }
                 if !outcome.report.isWhole, status == .done { status = .doneWithLoss }

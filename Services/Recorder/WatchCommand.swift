@@ -72,7 +72,7 @@ struct WatchCommand: AsyncParsableCommand {
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit is \(limit): write 1 or more") }
         do {
-            _ = try SessionIdentifier("\(sessionPrefix)-20261121T080826Z-1e27")
+            _ = try SessionIdentifier(new: "\(sessionPrefix)-20261121T080826Z-1e27")
         } catch {
             throw ValidationError("--session-prefix '\(sessionPrefix)' can't begin a session's name: \(error)")
         }

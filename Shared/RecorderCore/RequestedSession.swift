@@ -39,7 +39,8 @@ package struct RequestedSession {
         try Self.checkFiles(of: request)
         if let keys = request.keys { try Self.check(keys: keys) }
         identifier =
-            try request.session.map { try SessionIdentifier($0) } ?? SessionIdentifier(startedAt: date, random: random)
+            try request.session.map { try SessionIdentifier(new: $0) }
+            ?? SessionIdentifier(startedAt: date, random: random)
         (self.request, self.format, self.root, self.shard) = (request, format, root, shard)
     }
 

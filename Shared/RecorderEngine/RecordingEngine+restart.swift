@@ -22,7 +22,17 @@ extension RecordingEngine {
             let directory = try SessionDirectory.open(identifier, in: data)
             if directory.hasChecksums { continue }
             // If a session's record can't be read, recovery returns that as the session's outcome.
-            if let shard, let record = try? directory.record() {
+            let record = try? directory.record()
+            if let record, record.session != identifier {
+                logger.warning(
+                    "a copy of an unfinished session is not continued",
+                    metadata: [
+                        "directory": "\(directory.directory.path)", "session": "\(record.session)",
+                        "advice": "move it away, or finish it with recorder recover",
+                    ])
+                continue
+            }
+            if let shard, let record {
                 if record.shard?.count != shard.count {
                     logger.warning(
                         "a session was interrupted, and no recorder with as many shards as this one continues it",

@@ -201,6 +201,33 @@ struct BusFillTests {
         }
     }
 
+    @Test func theEndOfALongGapIsFilledInWithoutItsBeginning() async throws {
+        try await withTemporaryDirectory { directory in
+            let phone = PhoneRecording()
+            let stream = "phone/accelerometer"
+            let lost = 2_000_000
+            let made = try MadeSession(in: directory, "walk-1")
+            try made.add(stream, unit: nil)
+            let samples = phone.own("accelerometer")[..<100].map { ($0.time, $0.values.joined(separator: ",")) }
+            try made.gap(stream, count: lost, at: 0)
+            for (time, values) in samples { try made.sample(stream, 20_000 + Double(time) / 1e9, values) }
+            try made.finish(at: 20_002)
+            var kept = Self.kept(phone, only: 0..<100)[0]
+            kept.samples = Dictionary(
+                uniqueKeysWithValues: (1...100).map { index in
+                    (lost - index, ("\(21_000 - Double(index) / 100)", ["0", "0", "1"]))
+                })
+            let publisher = ScriptedPublisher(ScriptedPublisher.keeping([kept]))
+            let outcome = try await Self.fill(made.directory, from: publisher)
+            #expect(outcome.samples == 100 && outcome.remainingGaps == 1, "\(outcome)")
+            let gap = try #require(try made.directory.record().logs[0].gaps.first)
+            #expect(gap.from == 0 && gap.count == lost - 100)
+            #expect(
+                try Self.written(stream, in: made.directory).samples.map(\.sequence)
+                    == Array(lost - 100..<lost + 100))
+        }
+    }
+
     @Test func aDryRunAsksAndChangesNothing() async throws {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording()
@@ -354,6 +381,7 @@ struct BusFillTests {
             #expect(samples.map(\.bytes) == (try Self.written("phone/accelerometer", in: whole).samples.map(\.bytes)))
             let filled = try #require(try session.record().logs[0].fills?.first?.gaps.first)
             #expect(filled.parts.map(\.count) == [0] && filled.parts.map(\.samples) == [300])
+            #expect(samples.map(\.sequence).dropFirst(100).prefix(300).elementsEqual(100..<400))
         }
     }
 

@@ -147,6 +147,36 @@ struct CutOffTests {
         }
     }
 
+    @Test func aCopyBesideTheSessionIsNotContinued() async throws {
+        let publisher = try await FakePublisher()
+        try await withTemporaryDirectory { directory in
+            let data = directory.appending("copy")
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: directory.appending("data")) { recorder in
+                try await recorder.start("s", publisher)
+                try await recorder.prime(publisher)
+                try await eventually("session.json") { try !recorder.directory().record().logs.isEmpty }
+                try await copySession("s", of: recorder, to: data)
+                try FileManager.default.copyItem(
+                    atPath: WriteAheadLog.directory(in: recorder.data, shard: nil).path.string,
+                    toPath: WriteAheadLog.directory(in: data, shard: nil).path.string)
+            }
+            let recordings = SessionDirectory.recordings(in: data).path
+            // Sorted after the session, as `recorder recover` names an unfinished copy.
+            let copy = Directory(recordings.appending("s-recovered"))
+            try FileManager.default.copyItem(
+                atPath: recordings.appending("s").string, toPath: copy.path.string)
+            let names = try copy.names()
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: data) { recorder in
+                try publisher.sample(5)
+                try await recorder.describing([publisher]) { try await recorder.hasAll(of: publisher) }
+                let report = try await recorder.stop().report
+                #expect(report.isWhole, "\(report)")
+                #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+            }
+            #expect(try copy.names() == names)
+        }
+    }
+
     /// All waiting frames are written to the write-ahead log together, including the end of one epoch and the start of the next.
     @Test func whatWaitedOfTwoEpochsIsNotWrittenAgain() async throws {
         let publisher = try await FakePublisher()

@@ -47,6 +47,8 @@ struct StartErrorTests {
             #expect(try await recorder.refusal(RecordingStatus(session: "none")) == "unknownSession")
             #expect(try await recorder.refusal(RecordingMoveTo(session: "none", step: "x")) == "unknownSession")
             #expect(try await recorder.refusal(RecordingStatus(session: "a b")) == "invalidParameter")
+            #expect(
+                try await recorder.refusal(RecordingStart(session: ".wal", streams: ["phone/"])) == "invalidParameter")
             let list = try await recorder.send(RecordingList())
             #expect(list.recordings.isEmpty)
         }

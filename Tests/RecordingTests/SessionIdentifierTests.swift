@@ -20,6 +20,13 @@ struct SessionIdentifierTests {
         #expect(error.description.contains("Use 1 to 128 letters"))
     }
 
+    @Test(arguments: [".wal", ".wal-1-of-2", ".lock", ".reserve-end", "discarded.ndjson"])
+    func aNewSessionHasNoNameOfTheRecordersOwnFiles(text: String) throws {
+        let error = try #require(throws: RecordingError.self) { try SessionIdentifier(new: text) }
+        #expect(error.code == .invalidParameter)
+        #expect(try SessionIdentifier(new: ".hidden").text == ".hidden")
+    }
+
     @Test func namesAreMadeOfDateAndRandomBits() throws {
         let date = try WallTime(iso8601: "2026-11-21T02:55:01.9Z")
         let session = SessionIdentifier(startedAt: date, random: 0x3F9A)

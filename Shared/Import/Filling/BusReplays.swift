@@ -7,8 +7,6 @@ import Recording
 /// Samples are requested by epoch and number, as by a recorder, and written as by a recorder. Replies are checked: batches of
 /// another stream, run or columns, and samples outside the gap, are ignored.
 package struct BusReplays: Sendable {
-    /// The most samples of one request: more than a reply can have.
-    private static let maximumCount = 1 << 20
     /// The most samples in a gap of unknown length: otherwise replies could continue without end.
     private static let maximumOpenCount = 1 << 30
     /// The most notes in an error.
@@ -99,10 +97,10 @@ package struct BusReplays: Sendable {
         while gap.next < end, !gap.isComplete, place.problem == nil {
             let next = gap.next
             let name = stream.name
+            // All the rest, because a publisher may keep only its end.
             let answer = await requests.ask(
                 SamplesReplay(
-                    device: name.device, stream: name.stream, epoch: place.gap.epoch, from: next,
-                    count: min(Self.maximumCount, end - next)))
+                    device: name.device, stream: name.stream, epoch: place.gap.epoch, from: next, count: end - next))
             guard case .reply(let reply, let frames) = answer else {
                 if case .none(let reason) = answer { refusal = reason }
                 break

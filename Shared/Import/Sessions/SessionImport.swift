@@ -101,6 +101,6 @@ package struct SessionImport {
             default: "-"
             }
         }
-        return try SessionIdentifier(String(characters.prefix(128)))
+        return try SessionIdentifier(new: String(characters.prefix(128)))
     }
 }

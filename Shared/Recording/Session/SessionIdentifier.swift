@@ -7,6 +7,8 @@ package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringCo
     package let text: String
 
     private static let maximumBytes = 128
+    /// How the names of the write-ahead logs, locks and reserves begin.
+    private static let ownPrefixes = [".wal", ".lock", ".reserve"]
 
     /// - Throws: `invalidParameter` if `text` is not a valid name.
     package init(_ text: String) throws(RecordingError) {
@@ -17,6 +19,19 @@ package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringCo
                 advice: "Use 1 to \(Self.maximumBytes) letters (a to z), digits, \"-\", \"_\" and \".\".")
         }
         self.text = text
+    }
+
+    /// A name for a new session.
+    ///
+    /// - Throws: `invalidParameter` if `text` is not a valid name, or is that of a recorder's own file or directory beside its
+    ///   sessions.
+    package init(new text: String) throws(RecordingError) {
+        try self.init(text)
+        guard text != DiscardedSession.fileName, !Self.ownPrefixes.contains(where: text.hasPrefix) else {
+            throw RecordingError(
+                .invalidParameter, action: "use \"\(text)\" as a session's name",
+                reason: "the recorder has files of its own with such a name", advice: "Choose another name.")
+        }
     }
 
     /// A name for a session without one, such as `20261121T025501Z-3f9a`.
