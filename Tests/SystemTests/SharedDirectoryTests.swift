@@ -131,7 +131,12 @@ struct SharedDirectoryTests {
                     try await keeper.send(LogsUsage()).totalBytes <= Self.limit
                 }
                 let first = events.removedCount
-                try await eventually("200 more files", within: .seconds(60)) { events.removedCount >= first + 200 }
+                // On a busy machine, one recorder may still wait for samples of the former publisher while the other writes.
+                try await eventually("200 more files, and at least two of each stream", within: .seconds(60)) {
+                    let removed = events.all.filter { $0.change == .removed }
+                    let streams = Dictionary(grouping: removed, by: \.name)
+                    return removed.count >= first + 200 && streams.values.count { $0.count >= 2 } == Self.streams.count
+                }
                 #expect(try await keeper.send(LogsUsage()).currentBytes > 0)
                 try await eventually("less than the threshold") {
                     try await keeper.send(LogsUsage()).totalBytes <= Self.limit
@@ -141,8 +146,6 @@ struct SharedDirectoryTests {
                 let removed = heard.filter { $0.change == .removed }
                 #expect(removed.allSatisfy { $0.reason == "whenFull" })
                 #expect(Set(removed.compactMap(\.path)).count == removed.count)
-                // Files of both recorders were removed.
-                #expect(Set(removed.map(\.name)).count == Self.streams.count)
             }
             #expect(try await keeper.terminate() == .exited(0))
         }
