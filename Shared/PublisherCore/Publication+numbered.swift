@@ -12,7 +12,7 @@ extension Publication {
         if let newest = samples.sentAt ?? samples.rows.times.max() {
             run.clock.note(newest, at: now.monotonic, by: sleepWatch)
         }
-        guard samples.rows.fields == Array(run.input.fields.dropFirst()) else {
+        guard run.input.hasFields(of: samples.rows) else {
             throw PushRefusal(
                 .conflict,
                 "\(run.published.name) has the fields \(run.input.fields.dropFirst().joined(separator: ", ")): begin another epoch "

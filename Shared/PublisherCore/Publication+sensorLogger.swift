@@ -123,7 +123,7 @@ extension Publication {
 
     /// The input of a stream, if its fields are those of the samples.
     private func matchingInput(of stream: PublishedStream, for rows: PushedRows) -> PushedInput? {
-        guard let input = stream.sampler as? PushedInput, Array(input.fields.dropFirst()) == rows.fields,
+        guard let input = stream.sampler as? PushedInput, input.hasFields(of: rows),
             input.types.map({ Array($0.dropFirst()) }) == rows.types
         else { return nil }
         return input

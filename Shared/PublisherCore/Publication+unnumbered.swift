@@ -43,7 +43,7 @@ extension Publication {
         if let known {
             try requireRunning(known)
             if let input = known.sampler as? PushedInput, let run = pushes.unnumbered[name],
-                Array(input.fields.dropFirst()) == part.rows.fields
+                input.hasFields(of: part.rows)
             {
                 return (known, input, run)
             }

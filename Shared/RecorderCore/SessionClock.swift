@@ -31,7 +31,7 @@ package struct SessionClock: Hashable, Sendable {
     }
 
     package func date(at now: Moment) -> WallTime {
-        anchor.date.adding(now.monotonic - anchor.monotonic + now.slept - anchor.slept)
+        anchor.date.adding(now.elapsed - anchor.elapsed)
     }
 
     /// Nanoseconds by which the wall clock is ahead of the session's date, because it was set; 0 if it was not.

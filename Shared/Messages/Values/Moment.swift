@@ -7,6 +7,9 @@ public struct Moment: Hashable, Sendable {
     /// Nanoseconds for which the machine has slept since it booted. The monotonic clock stands still during sleep.
     public var slept: Int64
 
+    /// Nanoseconds since the machine booted, with the time for which it slept.
+    package var elapsed: Int64 { monotonic + slept }
+
     /// Creates a moment from both clocks' readings.
     public init(monotonic: Int64, date: WallTime, slept: Int64 = 0) {
         self.monotonic = monotonic

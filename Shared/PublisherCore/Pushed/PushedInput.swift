@@ -44,6 +44,9 @@ package final class PushedInput: Sampler {
     package var truth: SignalTruth? { nil }
     package var nextDeadline: Int64? { nil }
 
+    /// Whether the fields are those of a client's samples.
+    func hasFields(of rows: PushedRows) -> Bool { fields.dropFirst().elementsEqual(rows.fields) }
+
     /// The client's nominal rate or the measured one: to a tenth of a hertz, and below 10 Hz to three significant digits.
     package var rate: Double? {
         if let nominalRate { return nominalRate }

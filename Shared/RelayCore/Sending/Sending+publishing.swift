@@ -144,9 +144,7 @@ extension Sending {
     private func next(of stream: SentStream, at now: Moment) -> Message? {
         // After the duplicate window, servers no longer recognize the message.
         let window = servers?.duplicateWindow ?? 0
-        if case .known = stream.remote, let first = stream.firstSentAt,
-            now.monotonic + now.slept - first > window / 2
-        {
+        if case .known = stream.remote, let first = stream.firstSentAt, now.elapsed - first > window / 2 {
             (stream.remote, stream.firstSentAt) = (.unknown, nil)
         }
         switch stream.remote {
@@ -164,7 +162,7 @@ extension Sending {
         // Descriptions are ordered: the servers lack everything after the first description that they lack.
         if stream.leftDescriptions != .unknown { stream.leftDescriptions = .none }
         stream.isUnderWay = true
-        if stream.firstSentAt == nil { stream.firstSentAt = now.monotonic + now.slept }
+        if stream.firstSentAt == nil { stream.firstSentAt = now.elapsed }
         underWay[message.identifier] = stream
         return message
     }

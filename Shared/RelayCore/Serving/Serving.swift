@@ -129,12 +129,12 @@ package final class Serving: ProgramCore {
 
     /// Notes the time of the servers' clock, or when they stored a message: their clock is then at least as late.
     package func noteServers(time: Int64, at now: Moment) {
-        if self.time(at: now).map({ time > $0 }) ?? true { serversTime = (time, now.monotonic + now.slept) }
+        if self.time(at: now).map({ time > $0 }) ?? true { serversTime = (time, now.elapsed) }
     }
 
     /// The servers' time, or an earlier one; nil before anything is known of it.
     private func time(at now: Moment) -> Int64? {
-        serversTime.map { $0.time.addingClamped(now.monotonic + now.slept - $0.at) }
+        serversTime.map { $0.time.addingClamped(now.elapsed - $0.at) }
     }
 
     /// Takes the servers' content for a stream when the program started, to describe streams that are still active.

@@ -55,7 +55,7 @@ public actor Requester: ConnectionUser {
         }
         if turns.count > 1 { try await thread.sleep(until: deadline, interruptedBy: turn) }
         try Task.checkCancellation()
-        guard turns.first === turn, MonotonicClock.now < deadline else { throw timedOut(at: endpoint) }
+        guard turns.first === turn, MonotonicClock.now < deadline else { throw overdue(.timedOut, at: endpoint) }
         if let endpoint { try connect(to: endpoint) }
 
         let connected = min(deadline, MonotonicClock.now + (connecting ?? timeout).inNanoseconds)
@@ -63,7 +63,7 @@ public actor Requester: ConnectionUser {
         while try !socket.send(frames) {
             guard
                 try await thread.wait(socket: socket.handle, events: Int16(ZMQ_POLLOUT), deadline: connected)
-            else { throw connected < deadline ? overdue(.notConnected, at: endpoint) : timedOut(at: endpoint) }
+            else { throw overdue(connected < deadline ? .notConnected : .timedOut, at: endpoint) }
         }
         var reply = MessageBatch()
         var received = monitor.received
@@ -73,7 +73,9 @@ public actor Requester: ConnectionUser {
             if try await thread.wait(socket: socket.handle, deadline: limit) { continue }
             let before = received
             received = monitor.received
-            guard limit < deadline, received - before >= Self.leastProgress else { throw timedOut(at: endpoint) }
+            guard limit < deadline, received - before >= Self.leastProgress else {
+                throw overdue(.timedOut, at: endpoint)
+            }
             limit = min(deadline, MonotonicClock.now + silence)
         }
         return reply[0]
@@ -88,8 +90,6 @@ public actor Requester: ConnectionUser {
         try socket.connect(to: endpoint)
         self.endpoint = endpoint
     }
-
-    private func timedOut(at endpoint: String?) -> ZeroMQError { overdue(.timedOut, at: endpoint) }
 
     private func overdue(_ code: ZeroMQError.Code, at endpoint: String?) -> ZeroMQError {
         ZeroMQError(code, during: "request to \(endpoint ?? self.endpoint)")
