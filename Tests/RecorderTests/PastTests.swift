@@ -1,4 +1,5 @@
 import Messages
+import Metrics
 import Recording
 import ServiceKit
 import TestSupport
@@ -104,6 +105,12 @@ struct PastTests {
             // Some of these wait, and some before them are lost too.
             try publisher.sample(3, isLost: true)
             try publisher.sample(4)
+            // The subscription may arrive later than the first of these.
+            try await eventually("samples that wait") {
+                try publisher.publish(publisher.next - 4..<publisher.next)
+                let page = String(decoding: await recorder.metrics().text, as: UTF8.self)
+                return !page.contains("\nholdfast_recorder_held_batches 0\n")
+            }
             publisher.restart()
             gate.open()
             try publisher.sample(3)

@@ -209,16 +209,15 @@ final class RecorderUnderTest: Sendable {
 
     // MARK: Waiting
 
-    /// Publishes single samples until they arrive: from then on, only the test loses samples. Some of the first may have been
-    /// replayed.
+    /// Publishes single samples until one arrives that was not replayed: from then on, only the test loses samples.
     func prime(_ publishers: FakePublisher..., session: String = "s") async throws {
         for publisher in publishers {
-            let first = publisher.next
+            let (before, first) = (try await log(of: publisher, session: session), publisher.next)
             try await eventually("the subscription to \(publisher.name)") {
                 try publisher.sample()
-                return try await self.log(of: publisher, session: session)?.samples ?? 0 > 0
+                return try await self.log(of: publisher, session: session)?.heard ?? 0 > before?.heard ?? 0
             }
-            try await has(publisher.next - first, of: publisher, session: session)
+            try await has((before?.samples ?? 0) + publisher.next - first, of: publisher, session: session)
         }
     }
 
@@ -259,4 +258,9 @@ final class RecorderUnderTest: Sendable {
         let files = record.logs[log].files.map(\.name) + (record.logs[log].file.map { [$0] } ?? [])
         return try files.flatMap { try LogItem.read(path($0, session: session)) }
     }
+}
+
+extension LogSummary {
+    /// The samples that arrived by themselves.
+    fileprivate var heard: Int { samples - recovered }
 }

@@ -49,7 +49,8 @@ struct RelayFillTests {
                 try await eventually("a session", within: Self.limit) {
                     (try? await recordings.send(request, timeout: .seconds(60)))?.status == "running"
                 }
-                // The last samples before the kill are not durable, and are missing too.
+                // The last samples before the kill are not durable, and are missing too: all that were replayed, if those
+                // that arrived by themselves were behind a gap.
                 try await recorded(400)
                 try await recorder.hold()
                 let former = try #require(try await served())
@@ -68,8 +69,9 @@ struct RelayFillTests {
                 if way.isFilledIn { try await server.release() }
                 try await eventually("the stream at the centre", within: Self.limit) { try await served() != nil }
                 let stream = try #require(result.report.streams.first)
-                // The gap's length is unknown: another complete run might have been published meanwhile.
-                #expect(stream.gaps.map(\.epoch) == [former.epoch] && stream.gaps.map(\.count) == [0], "\(stream.gaps)")
+                #expect(stream.gaps.allSatisfy { $0.epoch == former.epoch }, "\(stream.gaps)")
+                // The last gap's length is unknown: another complete run might have been published meanwhile.
+                #expect(stream.gaps.last?.count == 0 && (way.isFilledIn || stream.gaps.count == 1), "\(stream.gaps)")
                 // All samples of the run that the servers have, from the session's start.
                 let span = try #require(stream.epochs?.first)
                 var kept = 0
@@ -82,11 +84,11 @@ struct RelayFillTests {
                     guard reply.count > 0 else { break }
                     kept += reply.count
                 }
-                let own = span.next - span.from
+                let own = span.next - span.from - stream.gaps.reduce(0) { $0 + $1.count }
                 guard way.isFilledIn else {
                     return #expect(own == kept && own > 700 && stream.received > own, "\(stream)")
                 }
-                #expect(own >= 200 && kept > own + 300)
+                #expect(own > 0 && kept > own + 300)
                 func run(_ arguments: [String]) async throws -> (end: ProgramEnd, output: String) {
                     try await ProgramUnderTest.run("recorder", arguments: arguments, in: directory) { program in
                         let end = try await program.end(within: Self.limit)

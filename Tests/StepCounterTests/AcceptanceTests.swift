@@ -57,6 +57,8 @@ struct AcceptanceTests {
             let before = publisher.expectedSteps().count
             #expect((60..<100).contains(before))
             try await counter.counts(before)
+            // Replayed samples would come in smaller batches.
+            try await counter.hears(publisher)
             try publisher.walk(seconds: 120, batch: 6_000)
             let total = publisher.expectedSteps().count
             #expect((300..<400).contains(total))

@@ -45,6 +45,7 @@ struct CountingTests {
         try await run(publisher) { counter in
             try await counter.isCounting()
             try publisher.walk(seconds: 20)
+            try await counter.hears(publisher)
             // The counter cannot request these samples before they can be read, because it does not know of them.
             publisher.set {
                 $0.isSilent = true

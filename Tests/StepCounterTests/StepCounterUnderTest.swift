@@ -163,6 +163,14 @@ final class StepCounterUnderTest: Sendable {
         try await eventually("\(device) to be counted") { try await send(StepsIsAvailable(device: device)).available }
     }
 
+    /// Waits until a publisher's batches arrive. Samples published before the subscription are only replayed.
+    func hears(_ publisher: WalkingPublisher) async throws {
+        try await eventually("the counter to hear \(publisher.name)") {
+            try publisher.publish(0..<1)
+            return health.reply.measures?["delayMedianSeconds"] != nil
+        }
+    }
+
     // MARK: Events
 
     /// The published events, in order.
