@@ -60,11 +60,22 @@ struct NameLookupTests {
         let lookup = NameLookup(resolver: names.resolve)
         for _ in 0..<100 { lookup.begin("slow") }
         lookup.begin("quick")
-        while lookup.answer(of: "quick") == nil { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(lookup.answer(of: "quick")?.addresses == .found(["10.0.0.1"]))
+        try await lookup.next(after: nil, of: "quick", until: .max)
+        let answer = lookup.answer(of: "quick")
+        #expect(answer?.addresses == .found(["10.0.0.1"]))
+        lookup.begin("quick")
+        try await lookup.next(after: answer, of: "quick", until: .max)
+        #expect(lookup.answer(of: "quick") != answer)
         #expect(lookup.answer(of: "slow") == nil)
-        while names.state.withLock({ $0.questions }) < 2 { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(names.state.withLock { $0.questions } == 2)
+        try await lookup.next(after: nil, of: "slow", until: MonotonicClock.now + 1_000_000)
+        let waiting = Task { try await lookup.next(after: nil, of: "slow", until: .max) }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        #expect(lookup.answer(of: "slow") == nil)
+        names.state.withLock { $0.hanging = [] }
+        try await lookup.next(after: nil, of: "slow", until: .max)
+        #expect(lookup.answer(of: "slow")?.addresses == .notFound("unknown"))
+        #expect(names.state.withLock { $0.questions } == 3)
     }
 
     @Test func whatHangsIsBounded() {

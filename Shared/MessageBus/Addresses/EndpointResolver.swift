@@ -64,17 +64,17 @@ final class EndpointResolver: Sendable {
                 again = now + Self.lookupPause
             }
             let hasFailed = (answer?.time ?? .min) >= start
-            if hasFailed || now - start >= Self.lookupPatience,
-                case .found(let hosts) = names.lastFound(of: name)?.addresses
-            {
-                return hosts
+            var end = min(again, deadline)
+            if case .found(let hosts) = names.lastFound(of: name)?.addresses {
+                if hasFailed || now - start >= Self.lookupPatience { return hosts }
+                end = min(end, start + Self.lookupPatience)
             }
             guard now < deadline else {
                 var reason = "its look-up takes long"
                 if hasFailed, case .notFound(let words) = answer?.addresses { reason = words }
                 throw ZeroMQError(.timedOut, during: "request to \(endpoint) (\(reason))")
             }
-            try await Task.sleep(for: .milliseconds(2))
+            try await names.next(after: answer, of: name, until: end)
         }
     }
 }

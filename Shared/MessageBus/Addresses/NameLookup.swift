@@ -25,7 +25,18 @@ package final class NameLookup: Sendable {
     /// The instance for this process, with the system's resolver.
     package static let system = NameLookup(resolver: HostAddresses.lookUp)
 
+    private struct Waiter: Sendable {
+        let name: String
+        let end: AsyncStream<Void>.Continuation
+    }
+
+    private struct Waiters {
+        var last = 0
+        var byNumber: [Int: Waiter] = [:]
+    }
+
     private let entries = Mutex<[String: Entry]>([:])
+    private let waiters = Mutex(Waiters())
     private let resolver: @Sendable (String) -> HostAddresses
 
     /// Creates an instance with a resolver, which may block.
@@ -57,6 +68,31 @@ package final class NameLookup: Sendable {
             if case .found = addresses { entry.found = answer }
             entries[name] = entry
         }
+        for waiter in waiters.withLock({ Array($0.byNumber.values) }) where waiter.name == name { waiter.end.finish() }
+    }
+
+    /// Waits for a name's next answer.
+    /// - Parameters:
+    ///   - known: the answer that is known; any other one ends the wait at once.
+    ///   - deadline: when the wait ends at the latest, on `MonotonicClock`.
+    /// - Throws: `CancellationError`.
+    package func next(after known: Answer?, of name: String, until deadline: Int64) async throws {
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        let number = waiters.withLock { waiters in
+            waiters.last += 1
+            waiters.byNumber[waiters.last] = Waiter(name: name, end: end)
+            return waiters.last
+        }
+        defer { waiters.withLock { _ = $0.byNumber.removeValue(forKey: number) } }
+        // The answer may have arrived before this waiter was on the list.
+        guard answer(of: name) == known else { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in ended {} }
+            group.addTask { try? await Task.sleep(for: .nanoseconds(deadline - MonotonicClock.now)) }
+            await group.next()
+            group.cancelAll()
+        }
+        try Task.checkCancellation()
     }
 
     package func answer(of name: String) -> Answer? { entries.withLock { $0[name]?.answer } }
