@@ -9,11 +9,12 @@ CHECKS = --explicit-target-dependency-import-check error
 # How tests are built: optimized, like releases, which makes tests that compute three times as fast; with `@testable` imports, and
 # with the check of exclusive memory access that a release leaves out. TESTED= builds them in debug.
 TESTED = -c release -debug-info-format none -Xswiftc -enable-testing -Xswiftc -enforce-exclusivity=checked
-# ONE_BUILD=1 builds everything with these options, including programs that are only tried: .ci/run builds from scratch, and so
-# compiles everything once.
+# With ONE_BUILD=1, what `make tests` built is used, and nothing else is built, except for the sanitizer: .ci/run starts from
+# scratch.
 ONE_BUILD ?=
 # Programs that are only tried are built in debug: from scratch, that takes less than half of the time.
-TRIED = $(if $(ONE_BUILD),$(TESTED))
+TRIED = $(if $(ONE_BUILD),:,$(SWIFT) build $(CHECKS))
+TRIED_PATH = $$($(SWIFT) build $(if $(ONE_BUILD),-c release) --show-bin-path)
 # The commit that --version names, if this is a repository.
 COMMIT = $$(git describe --always --dirty 2>/dev/null)
 # The Swift library is linked statically: less memory, a faster start, and programs that run where no Swift is installed. The same
@@ -21,7 +22,7 @@ COMMIT = $$(git describe --always --dirty 2>/dev/null)
 # each build. If addresses can't be kept from being random, as in some containers, a few instructions differ.
 STEADY = SWIFT_DETERMINISTIC_HASHING=1 $$(setarch --addr-no-randomize true 2>/dev/null && echo setarch --addr-no-randomize)
 # Without debug information, which packages and images don't have either: that saves a quarter of the time.
-RELEASE = $(if $(ONE_BUILD),$(SWIFT) build $(TESTED) $(CHECKS),HOLDFAST_COMMIT="$(COMMIT)" $(STEADY) $(SWIFT) build \
+RELEASE = $(if $(ONE_BUILD),:,HOLDFAST_COMMIT="$(COMMIT)" $(STEADY) $(SWIFT) build \
     -c release --static-swift-stdlib -debug-info-format none $(CHECKS))
 
 # All programs in one build: with --product given several times, only the last one is built.
@@ -33,9 +34,9 @@ ALL_PROGRAMS = $(PROGRAMS) && $(RELEASE) --product console && $(RELEASE) --produ
 # REPLAY=file.csv replays a recording of yours; DURATION=20s; DATA=./data.
 run: setup
 	@echo "run: building the programs, which takes some minutes the first time" >&2
-	$(SWIFT) build --target Programs $(CHECKS) $(TRIED)
-	$(SWIFT) build --product console $(CHECKS) $(TRIED)
-	@Scripts/run "$$($(SWIFT) build $(TRIED) --show-bin-path)"
+	$(TRIED) --target Programs
+	$(TRIED) --product console
+	@Scripts/run "$(TRIED_PATH)"
 
 # A Debian package and a .tar.gz in ./packages: see docs/install.md.
 deb: setup
@@ -106,9 +107,9 @@ compose-test:
 
 # The console's page in Chromium: see Tests/BrowserTests/README.md. Skipped, with a message, if there is no Chromium.
 browser: setup browser-setup
-	$(SWIFT) build --target Programs $(CHECKS) $(TRIED)
-	$(SWIFT) build --product console $(CHECKS) $(TRIED)
-	@Tests/BrowserTests/run "$$($(SWIFT) build $(TRIED) --show-bin-path)"
+	$(TRIED) --target Programs
+	$(TRIED) --product console
+	@Tests/BrowserTests/run "$(TRIED_PATH)"
 
 # Makes docs/console.png and docs/report.png, shown in README: the console's live page in a real run, and its session's report.
 pictures: setup browser-setup
