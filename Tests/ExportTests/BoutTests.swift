@@ -11,9 +11,11 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct BoutTests {
     /// Five seconds of rest, then twenty seconds of 1.8 steps a second.
-    private static func made(in data: FilePath) throws -> MadeSession {
+    /// - Parameter ahead: how far the publisher's clock is ahead of the recorder's, in seconds.
+    private static func made(in data: FilePath, ahead: Double = 0) throws -> MadeSession {
         let session = try MadeSession(in: data)
         try session.add("left-wrist/accelerometer", rate: 25)
+        if ahead != 0 { session.compareClocks(at: 2, ahead: ahead) }
         try session.add("phone/gyro", unit: "rad/s")
         for index in 0..<750 {
             let time = Double(index) / 25
@@ -65,6 +67,30 @@ struct BoutTests {
                 try exported.text($0)
             }
             #expect(descriptions.allSatisfy { $0.contains("how many steps a bout has") })
+        }
+    }
+
+    /// The stream of markers has no clock offsets, which readers would add.
+    @Test func inXDFTheyAreOnTheRecordersClock() throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.made(in: directory, ahead: 2)
+            let table = try Exported(session.directory, to: directory.appending("table"), .csv) {
+                $0.clock = .recorder
+                $0.countedStreams = ["accelerometer"]
+            }
+            let row = try #require(try table.text("s1/bouts.tsv").split(separator: "\n").last).split(separator: "\t")
+            let from = try #require(Double(row[1]))
+            #expect((2.5...5).contains(from))
+            let exported = try Exported(session.directory, to: directory.appending("markers"), .xdf) {
+                $0.clock = .own
+                $0.countedStreams = ["accelerometer"]
+            }
+            let file = try #require(exported.files["s1.xdf"])
+            // A sample has eight bytes of time, and two that say how long its text is.
+            let text = try #require(file.range(of: Data("walking ".utf8)))
+            let bytes = file[(text.lowerBound - 10)..<(text.lowerBound - 2)]
+            let bits = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            #expect(abs(Double(bitPattern: bits) - from) < 1e-6)
         }
     }
 

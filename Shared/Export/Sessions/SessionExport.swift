@@ -87,12 +87,14 @@ package struct SessionExport {
         do throws(RecordingError) {
             let version = self.version
             let work = try prepare()
+            // In XDF, bouts are in the stream of markers, which has no clock offsets: all its times are the recorder's.
+            let keepsTimes = options.clock == .own && options.format != .xdf
             let bouts =
                 options.countedStreams.isEmpty
                 ? []
                 : try ExportedBout.bouts(
                     of: session, record, streams: options.countedStreams, placement: options.placement,
-                    options.clock == .own ? [:] : work.alignments)
+                    keepsTimes ? [:] : work.alignments)
             let exported = ExportedSession(
                 record, annotations: try session.validAnnotations(of: record), bouts: bouts, clock: options.clock)
             switch options.format {
