@@ -84,6 +84,19 @@ struct LiveInputTests {
         #expect(input.resume(at: 30 * second) == 49, "the first outage does not lower the rate")
     }
 
+    @Test func aPortThatGoesAgainBeforeItsFirstLineCountsEachOutageOnce() throws {
+        let second: Int64 = 1_000_000_000
+        let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 1)
+        try input.start(at: 0)
+        for index in 0...100 {
+            _ = take(index == 0 ? "t,x\n0,0\n" : "\(index),\(index)\n", by: input, at: Int64(index) * second / 10)
+        }
+        _ = input.interrupt(PublisherError(.unreadable, "gone"), at: 10 * second)
+        #expect(input.resume(at: 15 * second) == 49, "5 s at 10 Hz")
+        _ = input.interrupt(PublisherError(.unreadable, "gone again"), at: 16 * second)
+        #expect(input.resume(at: 17 * second) == 19, "2 s at 10 Hz")
+    }
+
     @Test(arguments: ["t,x\n", ""])
     func aDeviceThatRestartsCountsAnewFromItsArrival(header: String) throws {
         let second: Int64 = 1_000_000_000

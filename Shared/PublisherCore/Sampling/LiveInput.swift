@@ -53,7 +53,8 @@ package final class LiveInput: Sampler {
     private var intervals: (count: Int, length: Int64) = (0, 0)
     /// The rate that was measured before the last stop.
     private var formerRate: Double?
-    private var started: Int64 = 0
+    /// No samples before this time are counted as lost: the stream was stopped, or they are counted already.
+    private var lossBegins: Int64 = 0
     private var malformedInARow = 0
 
     /// - Throws: `invalidParameter` for an impossible batch.
@@ -92,7 +93,7 @@ package final class LiveInput: Sampler {
         try sampler.start()
         failure = nil
         malformedInARow = 0
-        started = now
+        lossBegins = now
         arrivals = nil
         intervals = (0, 0)
     }
@@ -140,8 +141,8 @@ package final class LiveInput: Sampler {
         recover()
         arrivals = nil
         guard let last = sampler.lastArrival else { return nil }
-        // Samples of a time in which the stream was stopped are not lost.
-        let missed = Nanoseconds.seconds(now - max(last, started))
+        let missed = Nanoseconds.seconds(now - max(last, lossBegins))
+        lossBegins = now
         let lost = EstimatedLoss.samples(in: (rate ?? measuredRate ?? formerRate ?? 0) * missed)
         sampler.resume(without: lost)
         return lost
