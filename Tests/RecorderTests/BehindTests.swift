@@ -1,6 +1,5 @@
 import MessageBus
 import Messages
-import Metrics
 import ServiceKit
 import TestSupport
 import Testing
@@ -9,20 +8,14 @@ import ZeroMQ
 /// A recorder that is behind reports it and postpones recoveries.
 @Suite(.timeLimit(.minutes(1)))
 struct BehindTests {
-    private static func value(_ name: String, _ recorder: RecorderUnderTest) async -> Double? {
-        let text = String(decoding: await recorder.metrics().text, as: UTF8.self)
-        return text.split(separator: "\n").first { $0.hasPrefix("holdfast_recorder_\(name) ") }
-            .flatMap { Double($0.split(separator: " ")[1]) }
-    }
-
     @Test func batchesThatAreOldWhenTheyAreTakenAreReported() async throws {
         try await RecorderUnderTest.record { recorder, publisher in
-            #expect(await Self.value("behind_seconds", recorder) ?? .nan < 1)
+            #expect(await recorder.metric("behind_seconds") ?? .nan < 1)
             for _ in 0..<30 {
                 try publisher.sample(late: .seconds(5))
                 try await Task.sleep(for: .milliseconds(50))
             }
-            #expect(await Self.value("behind_seconds", recorder) ?? .nan > 2)
+            #expect(await recorder.metric("behind_seconds") ?? .nan > 2)
             try await eventually("health to tell of it") {
                 try publisher.sample(late: .seconds(5))
                 return recorder.health.reply.reasons.contains {
@@ -55,15 +48,15 @@ struct BehindTests {
 
     @Test func whatIsMissingHasAnAgeAndATimeLeft() async throws {
         try await RecorderUnderTest.record { recorder, publisher in
-            #expect(await Self.value("recovery_lag_seconds", recorder) == 0)
-            #expect(await Self.value("retention_left_seconds", recorder) == nil)
+            #expect(await recorder.metric("recovery_lag_seconds") == 0)
+            #expect(await recorder.metric("retention_left_seconds") == nil)
             let gate = publisher.gateReplays()
             try publisher.sample(3, isLost: true)
             try publisher.describe { $0.retention = 90 }
             try await eventually("the age of what is missing") {
-                await Self.value("recovery_lag_seconds", recorder) ?? 0 > 0
+                await recorder.metric("recovery_lag_seconds") ?? 0 > 0
             }
-            let left = try #require(await Self.value("retention_left_seconds", recorder))
+            let left = try #require(await recorder.metric("retention_left_seconds"))
             #expect(left < 90 && left > 30)
             try publisher.describe {
                 $0.retention = 90
@@ -77,8 +70,8 @@ struct BehindTests {
             gate.open()
             try await recorder.hasAll(of: publisher)
             try await eventually("health to be well") { recorder.health.reply.reasons.isEmpty }
-            #expect(await Self.value("recovery_lag_seconds", recorder) == 0)
-            #expect(await Self.value("retention_left_seconds", recorder) == nil)
+            #expect(await recorder.metric("recovery_lag_seconds") == 0)
+            #expect(await recorder.metric("retention_left_seconds") == nil)
         }
     }
 }

@@ -1,5 +1,4 @@
 import Messages
-import Metrics
 import TestSupport
 import Testing
 
@@ -28,18 +27,16 @@ struct CountsTests {
                 ("duplicate_samples", stream.duplicates), ("gaps", stream.gaps.count),
             ] {
                 let counted = await Self.value(name, of: recorder)
-                #expect(counted == count, "\(name)")
+                #expect(counted == Double(count), "\(name)")
             }
         }
     }
 
     private static func expect(_ count: Int, _ name: String, of recorder: RecorderUnderTest) async throws {
-        try await eventually("\(count) \(name)") { await value(name, of: recorder) == count }
+        try await eventually("\(count) \(name)") { await value(name, of: recorder) == Double(count) }
     }
 
-    private static func value(_ name: String, of recorder: RecorderUnderTest) async -> Int? {
-        let page = String(decoding: await recorder.metrics().text, as: UTF8.self)
-        let sample = "holdfast_recorder_\(name)_total{device=\"phone\",stream=\"accelerometer\"} "
-        return page.split(separator: "\n").first { $0.hasPrefix(sample) }.flatMap { Int($0.dropFirst(sample.count)) }
+    private static func value(_ name: String, of recorder: RecorderUnderTest) async -> Double? {
+        await recorder.metric("\(name)_total{device=\"phone\",stream=\"accelerometer\"}")
     }
 }

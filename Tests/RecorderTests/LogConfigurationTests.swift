@@ -170,9 +170,11 @@ struct LogConfigurationTests {
             try await RecorderUnderTest.run(listeningTo: [publisher], data: directory.appending("two")) { recorder in
                 try await recorder.describing([publisher]) { try await recorder.hasAll(of: publisher) }
                 try await recorder.prime(publisher)
+                let taken = publisher.next
                 try await sample(10, publisher, recorder)
                 let result = try await recorder.stop()
                 #expect(result.report.isWhole)
+                #expect(publisher.next == taken + 30)
                 let files = try #require(result.logs.first?.files)
                 #expect(files.count > 3 && files.allSatisfy { $0.hasSuffix(".csv") })
                 #expect(try await recorder.records().sequences == Array(0..<publisher.next))

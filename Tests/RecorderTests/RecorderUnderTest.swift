@@ -21,8 +21,7 @@ final class RecorderUnderTest: Sendable {
     private let client: RequestClient
     let outcome: @Sendable () -> ExitStatus
     let health: Health
-    /// The recorder's metrics.
-    let metrics: @Sendable () async -> MetricsPage
+    private let metrics: @Sendable () async -> MetricsPage
     /// The recorder's events, in order.
     let events: Events
     private let group: ServiceGroup
@@ -239,6 +238,16 @@ final class RecorderUnderTest: Sendable {
 
     func log(of publisher: FakePublisher, session: String = "s") async throws -> LogSummary? {
         try await status(session).logs.first { $0.stream == publisher.name }
+    }
+
+    // MARK: Metrics
+
+    /// The value of a metric; nil if it is absent.
+    /// - Parameter name: its name after `holdfast_recorder_`, with its labels.
+    func metric(_ name: String) async -> Double? {
+        let start = "holdfast_recorder_\(name) "
+        let lines = String(decoding: await metrics().text, as: UTF8.self).split(separator: "\n")
+        return lines.first { $0.hasPrefix(start) }.flatMap { Double($0.dropFirst(start.count)) }
     }
 
     // MARK: Files

@@ -9,6 +9,14 @@ struct LiveInputTests {
         input.take(Array(text.utf8).span, at: now).map(\.rows)
     }
 
+    /// Starts an input, which takes 101 samples at 10 Hz.
+    private func startAndTakeTenSeconds(by input: LiveInput) throws {
+        try input.start(at: 0)
+        for index in 0...100 {
+            _ = take(index == 0 ? "t,x\n0,0\n" : "\(index),\(index)\n", by: input, at: Int64(index) * 100_000_000)
+        }
+    }
+
     @Test func linesBecomeBatchesWhereverTheBytesAreCut() throws {
         let input = try LiveInput(format: .csv, batch: 2)
         #expect(input.fields.isEmpty)
@@ -50,10 +58,7 @@ struct LiveInputTests {
     @Test func aPortThatWasAwayWhileTheStreamWasStoppedLostOnlyWhatFollowedTheStart() throws {
         let second: Int64 = 1_000_000_000
         let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 1)
-        try input.start(at: 0)
-        for index in 0...100 {
-            _ = take(index == 0 ? "t,x\n0,0\n" : "\(index),\(index)\n", by: input, at: Int64(index) * second / 10)
-        }
+        try startAndTakeTenSeconds(by: input)
         _ = input.stop(at: 11 * second)
         _ = input.interrupt(PublisherError(.unreadable, "gone"), at: 12 * second)
         try input.start(at: 3_600 * second)
@@ -64,10 +69,7 @@ struct LiveInputTests {
         let second: Int64 = 1_000_000_000
         let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 1)
         #expect(input.resume(at: 0) == nil, "it was not away")
-        try input.start(at: 0)
-        for index in 0...100 {
-            _ = take(index == 0 ? "t,x\n0,0\n" : "\(index),\(index)\n", by: input, at: Int64(index) * second / 10)
-        }
+        try startAndTakeTenSeconds(by: input)
         _ = take("101,1", by: input, at: 10 * second)
         #expect(input.interrupt(PublisherError(.unreadable, "gone"), at: 10 * second).isEmpty)
         #expect(input.failure != nil)
@@ -87,10 +89,7 @@ struct LiveInputTests {
     @Test func aPortThatGoesAgainBeforeItsFirstLineCountsEachOutageOnce() throws {
         let second: Int64 = 1_000_000_000
         let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 1)
-        try input.start(at: 0)
-        for index in 0...100 {
-            _ = take(index == 0 ? "t,x\n0,0\n" : "\(index),\(index)\n", by: input, at: Int64(index) * second / 10)
-        }
+        try startAndTakeTenSeconds(by: input)
         _ = input.interrupt(PublisherError(.unreadable, "gone"), at: 10 * second)
         #expect(input.resume(at: 15 * second) == 49, "5 s at 10 Hz")
         _ = input.interrupt(PublisherError(.unreadable, "gone again"), at: 16 * second)
