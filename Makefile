@@ -14,7 +14,7 @@ TESTED = -c release -debug-info-format none -Xswiftc -enable-testing -Xswiftc -e
 ONE_BUILD ?=
 # Programs that are only tried are built in debug: from scratch, that takes less than half of the time.
 TRIED = $(if $(ONE_BUILD),:,$(SWIFT) build $(CHECKS))
-TRIED_PATH = $$($(SWIFT) build $(if $(ONE_BUILD),-c release) --show-bin-path)
+TRIED_PATH = $(if $(ONE_BUILD),$(RELEASE_PATH),$$($(SWIFT) build --show-bin-path))
 # The commit that --version names, if this is a repository.
 COMMIT = $$(git describe --always --dirty 2>/dev/null)
 # The Swift library is linked statically: less memory, a faster start, and programs that run where no Swift is installed. The same
@@ -24,6 +24,7 @@ STEADY = SWIFT_DETERMINISTIC_HASHING=1 $$(setarch --addr-no-randomize true 2>/de
 # Without debug information, which packages and images don't have either: that saves a quarter of the time.
 RELEASE = $(if $(ONE_BUILD),:,HOLDFAST_COMMIT="$(COMMIT)" $(STEADY) $(SWIFT) build \
     -c release --static-swift-stdlib -debug-info-format none $(CHECKS))
+RELEASE_PATH = $$($(SWIFT) build -c release --show-bin-path)
 
 # All programs in one build: with --product given several times, only the last one is built.
 PROGRAMS = $(RELEASE) --target Programs
@@ -42,18 +43,18 @@ run: setup
 deb: setup
 	@Scripts/install dpkg-shlibdeps
 	$(ALL_PROGRAMS)
-	packaging/build "$$($(SWIFT) build -c release --show-bin-path)" packages
+	packaging/build "$(RELEASE_PATH)" packages
 
 # Exports the session that make run recorded, in every format, with the programs of a release build.
 exports: setup
 	$(PROGRAMS)
-	@Scripts/export "$$($(SWIFT) build -c release --show-bin-path)"
+	@Scripts/export "$(RELEASE_PATH)"
 
 # Makes the missing keys that protect connections, in KEYS=./keys: see docs/security.md.
 KEYS = ./keys
 keys: setup
 	$(RELEASE) --product holdfast-keys
-	@"$$($(SWIFT) build -c release --show-bin-path)/holdfast-keys" make '$(KEYS)'
+	@"$(RELEASE_PATH)/holdfast-keys" make '$(KEYS)'
 
 # Tests that compute run first, and those with real programs last: each would take processor time from the other. The hours-long
 # trigger tests compute for a minute, and while they run, no test that waits for a socket gets a thread.
@@ -87,7 +88,7 @@ tools: receivers readers network prometheus broker nats curl
 # Runs the tests of the real programs on another build, such as HOLDFAST_PROGRAMS=/usr/bin of a package; by default on a release.
 test-release: tests
 	[ -n "$$HOLDFAST_PROGRAMS" ] || $(PROGRAMS)
-	export HOLDFAST_PROGRAMS="$${HOLDFAST_PROGRAMS:-$$($(SWIFT) build -c release --show-bin-path)}"; \
+	export HOLDFAST_PROGRAMS="$${HOLDFAST_PROGRAMS:-$(RELEASE_PATH)}"; \
 	    $(TEST) --filter '^SystemTests\.' --skip '$(HOSTILE)' && \
 	    $(FEWER) $(SWIFT) test --skip-build $(TESTED) --filter '$(HOSTILE)'
 
@@ -114,7 +115,7 @@ browser: setup browser-setup
 # Makes docs/console.png and docs/report.png, shown in README: the console's live page in a real run, and its session's report.
 pictures: setup browser-setup
 	$(ALL_PROGRAMS)
-	@HOLDFAST_PROGRAMS="$$($(SWIFT) build -c release --show-bin-path)" python3 -B Tests/BrowserTests/pictures.py
+	@HOLDFAST_PROGRAMS="$(RELEASE_PATH)" python3 -B Tests/BrowserTests/pictures.py
 
 # Thread sanitizer over code that crosses threads. In release, because in debug it reports every Mutex. With a long history of
 # accesses: for one that it forgot, it lacks the functions that suppressions match.
@@ -143,13 +144,13 @@ bench: setup
 	$(PROGRAMS)
 	$(SWIFT) build -c release --package-path Tests/Benchmarks
 	$(SWIFT) run -c release --skip-build --package-path Tests/Benchmarks benchmarks \
-	    --programs "$$($(SWIFT) build -c release --show-bin-path)" $(BENCH)
+	    --programs "$(RELEASE_PATH)" $(BENCH)
 
 # Crashes the real programs and checks every published sample: see Tests/CrashLab/README.md. Short by default; CRASHES=1000 runs
 # long. SEED=… repeats a run's choices; CRASH_LAB="--only power-cut --output table.json".
 CRASHES = 40
 crash-lab: laboratory openssl
-	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
+	lab="$(RELEASE_PATH)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
 # The programs that crash-lab and soak run.
@@ -163,7 +164,7 @@ laboratory: setup
 SEEDS = Tests/Simulator/Seeds.txt
 simulate: simulator
 	if [ "$$(df --output=avail /dev/shm | tail -n 1)" -gt 1000000 ]; then export TMPDIR=/dev/shm; fi; SWIFT_DETERMINISTIC_HASHING=1 \
-	    "$$($(SWIFT) build -c release --show-bin-path)/simulator" $(if $(SEEDS),--seeds $(SEEDS)) \
+	    "$(RELEASE_PATH)/simulator" $(if $(SEEDS),--seeds $(SEEDS)) \
 	    $${SEED:+--seed $$SEED} $(SIMULATE)
 
 simulator: setup
@@ -172,13 +173,13 @@ simulator: setup
 # Runs everything for SOAK=10m, and kills a program every 20 s: see Tests/CrashLab/README.md.
 SOAK = 10m
 soak: laboratory openssl
-	"$$($(SWIFT) build -c release --show-bin-path)/crash-lab" --soak $(SOAK) $${SEED:+--seed $$SEED} $(CRASH_LAB)
+	"$(RELEASE_PATH)/crash-lab" --soak $(SOAK) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
 # Accuracy of step detection in labelled recordings, which are not part of this repository: see Tests/StepAccuracy/README.md.
 STEPS = ../shared/steps
 step-accuracy: setup
 	$(RELEASE) --product step-accuracy
-	"$$($(SWIFT) build -c release --show-bin-path)/step-accuracy" $(STEPS) --left-out Tests/StepAccuracy/left-out.json \
+	"$(RELEASE_PATH)/step-accuracy" $(STEPS) --left-out Tests/StepAccuracy/left-out.json \
 		--plot docs/step-errors.svg --strictness-plot docs/strictness.svg
 
 # A static site of all guides, with a search, and the libraries' reference: in ./.build-site.
@@ -195,7 +196,7 @@ sbom: setup
 	@Scripts/install python3
 	$(ALL_PROGRAMS)
 	mkdir -p packages
-	Scripts/sbom "$$($(SWIFT) build -c release --show-bin-path)" > packages/holdfast.cdx.json
+	Scripts/sbom "$(RELEASE_PATH)" > packages/holdfast.cdx.json
 
 clean:
 	$(SWIFT) package clean
