@@ -104,7 +104,7 @@ struct CurveTests {
     }
 
     @Test func aContextEndsThatHadAnAuthenticator() async throws {
-        let end: ContextEnd
+        let end: AwaitedEnd
         do {
             let context = try Context()
             end = context.end

@@ -27,7 +27,7 @@ package final class NameLookup: Sendable {
 
     private struct Waiter: Sendable {
         let name: String
-        let end: AsyncStream<Void>.Continuation
+        let answered: AwaitedEnd
     }
 
     private struct Waiters {
@@ -68,7 +68,9 @@ package final class NameLookup: Sendable {
             if case .found = addresses { entry.found = answer }
             entries[name] = entry
         }
-        for waiter in waiters.withLock({ Array($0.byNumber.values) }) where waiter.name == name { waiter.end.finish() }
+        for waiter in waiters.withLock({ Array($0.byNumber.values) }) where waiter.name == name {
+            waiter.answered.come()
+        }
     }
 
     /// Waits for a name's next answer.
@@ -77,21 +79,16 @@ package final class NameLookup: Sendable {
     ///   - deadline: when the wait ends at the latest, on `MonotonicClock`.
     /// - Throws: `CancellationError`.
     package func next(after known: Answer?, of name: String, until deadline: Int64) async throws {
-        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        let answered = AwaitedEnd()
         let number = waiters.withLock { waiters in
             waiters.last += 1
-            waiters.byNumber[waiters.last] = Waiter(name: name, end: end)
+            waiters.byNumber[waiters.last] = Waiter(name: name, answered: answered)
             return waiters.last
         }
         defer { waiters.withLock { _ = $0.byNumber.removeValue(forKey: number) } }
         // The answer may have arrived before this waiter was on the list.
         guard answer(of: name) == known else { return }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in ended {} }
-            group.addTask { try? await Task.sleep(for: .nanoseconds(deadline - MonotonicClock.now)) }
-            await group.next()
-            group.cancelAll()
-        }
+        await answered.wait(atMost: .nanoseconds(deadline - MonotonicClock.now))
         try Task.checkCancellation()
     }
 

@@ -61,7 +61,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
     /// everything.
     private static func serve(
         _ settings: Command.Settings, _ configuration: ServiceConfiguration, drainLimit: Duration
-    ) async throws -> (ExitStatus, ContextEnd) {
+    ) async throws -> (ExitStatus, AwaitedEnd) {
         OpenFiles.raiseLimit()
         let host = try ServiceHost(
             configuration: configuration, logger: Logger(label: Command.program.rawValue),

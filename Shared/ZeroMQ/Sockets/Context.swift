@@ -8,7 +8,7 @@ public final class Context: Sendable {
     /// zmq_ctx_new(3): "A ØMQ context is thread safe and may be shared among as many application threads as necessary".
     nonisolated(unsafe) let handle: UnsafeMutableRawPointer
     /// The end of the context. Keep it and release everything else: when it comes, pending messages are sent.
-    public let end = ContextEnd()
+    public let end = AwaitedEnd()
     /// The numbers of the sockets that refuse new connections.
     let fullSockets = FullSockets()
     /// Creates the guard of each socket's connections; nil for no guards.

@@ -1,13 +1,13 @@
-/// The end of a context, after which no message waits to be sent.
-public final class ContextEnd: Sendable {
+/// An end that comes once, with one task that waits for it, once.
+public final class AwaitedEnd: Sendable {
     private let coming: AsyncStream<Never>
     private let ending: AsyncStream<Never>.Continuation
 
-    init() {
+    package init() {
         (coming, ending) = AsyncStream.makeStream(of: Never.self)
     }
 
-    /// Waits for the end, or until a time limit.
+    /// Waits for the end, or until a time limit, or until the task is cancelled.
     public func wait(atMost limit: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in self.coming {} }
@@ -17,5 +17,6 @@ public final class ContextEnd: Sendable {
         }
     }
 
-    func come() { ending.finish() }
+    /// Ends the wait, or a later one at once.
+    package func come() { ending.finish() }
 }
