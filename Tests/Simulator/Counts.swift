@@ -83,3 +83,101 @@ extension Simulation {
         var oldestUncommitted: Int64 = 0
     }
 }
+
+extension Simulation.RelayCounts {
+    mutating func add(_ other: Self) {
+        sendingKills += other.sendingKills
+        servingKills += other.servingKills
+        serverKills += other.serverKills
+        serversApart += other.serversApart
+        outages += other.outages
+        lostDisks += other.lostDisks
+        leaderChanges += other.leaderChanges
+        messages += other.messages
+        dropped += other.dropped
+        repeats += other.repeats
+        redelivered += other.redelivered
+        staleAnswers += other.staleAnswers
+    }
+}
+
+extension Simulation.Counts {
+    mutating func add(_ other: Self) {
+        kills += other.kills
+        killsInRecovery += other.killsInRecovery
+        callKills += other.callKills
+        powerCuts += other.powerCuts
+        publisherKills += other.publisherKills
+        cuts += other.cuts
+        drops += other.drops
+        replays += other.replays
+        checkpoints += other.checkpoints
+        samples += other.samples
+        lost += other.lost
+        published += other.published
+        sessions += other.sessions
+        pasts += other.pasts
+        failures += other.failures
+        judged += other.judged
+        logs += other.logs
+        durable += other.durable
+        lengths += other.lengths
+        logManagerKills += other.logManagerKills
+        requests += other.requests
+        crossings += other.crossings
+        marked += other.marked
+        removed += other.removed
+        stepCounterKills += other.stepCounterKills
+        commits += other.commits
+        steps += other.steps
+        stepGaps += other.stepGaps
+        wholeWalks += other.wholeWalks
+        checks.stepCounter += other.checks.stepCounter
+        acknowledged += other.acknowledged
+        partitions += other.partitions
+        slowReaders += other.slowReaders
+        sleeps += other.sleeps
+        jumps += other.jumps
+        doubleKills += other.doubleKills
+        archiverKills += other.archiverKills
+        archives += other.archives
+        uploads += other.uploads
+        relay.add(other.relay)
+        checks.archiver += other.checks.archiver
+        checks.logManager += other.checks.logManager
+        checks.configurations += other.checks.configurations
+        oldestUncommitted = max(oldestUncommitted, other.oldestUncommitted)
+    }
+}
+
+extension Simulation.Counts {
+    /// The lines of a table, in Markdown.
+    var rows: String {
+        """
+        | sessions begun, in the past, judged at their end | \(sessions), \(pasts), \(judged) |
+        | recorder: ends, of them in a call, in a recovery | \(kills), \(callKills), \(killsInRecovery) |
+        | power cuts | \(powerCuts) |
+        | disk: calls that fail, one or several in turn | \(failures) |
+        | publishers killed | \(publisherKills) |
+        | connections cut, dropping messages | \(cuts), \(drops) |
+        | partitions, slow readers | \(partitions), \(slowReaders) |
+        | machines asleep, clocks that jump | \(sleeps), \(jumps) |
+        | recorder and publisher killed together | \(doubleKills) |
+        | steps and pauses answered | \(acknowledged) |
+        | replays asked for, checkpoints | \(replays), \(checkpoints) |
+        | samples published, recorded and checked, lost with reason | \(published), \(samples), \(lost) |
+        | streams' logs judged, places found that were durable before, lengths of files | \(logs), \(durable), \(lengths) |
+        | longest time from a sample's arrival until it was durable | \(oldestUncommitted / 1_000_000) ms |
+        | log-manager killed, requests of people | \(logManagerKills), \(requests) |
+        | files marked, removed; thresholds crossed | \(marked), \(removed); \(crossings) |
+        | archiver killed, archives made, uploads tried | \(archiverKills), \(archives), \(uploads) |
+        | step-counter killed, commits, gaps | \(stepCounterKills), \(commits), \(stepGaps) |
+        | steps counted, devices of which every step was counted | \(steps), \(wholeWalks) |
+        | relays killed: sites', the centre's; servers killed, apart | \(relay.sendingKills), \(relay.servingKills); \(relay.serverKills), \(relay.serversApart) |
+        | sites and centres without servers, disks lost, leaders changed | \(relay.outages), \(relay.lostDisks), \(relay.leaderChanges) |
+        | messages stored, dropped with their leader, called repeats, given out again | \(relay.messages), \(relay.dropped), \(relay.repeats), \(relay.redelivered) |
+        | answers of replicas that lacked something | \(relay.staleAnswers) |
+        | checked: step-counter, archiver, log-manager, configurations of logs | \(checks.stepCounter), \(checks.archiver), \(checks.logManager), \(checks.configurations) |
+        """
+    }
+}

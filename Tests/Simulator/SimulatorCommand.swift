@@ -1,11 +1,10 @@
 import ArgumentParser
 import Foundation
-import SystemPackage
 import TestSupport
 
 /// Runs simulations of fresh seeds, or repeats one.
 @main
-struct SimulatorCommand: ParsableCommand {
+struct SimulatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulator",
         abstract: "Record simulated sessions under faults, and judge every sample.",
@@ -28,6 +27,9 @@ struct SimulatorCommand: ParsableCommand {
 
     @Option(help: "Run this many fresh seeds, however long they take.")
     var count: UInt64?
+
+    @Option(help: "Run this many seeds at once.")
+    var atOnce = ProcessInfo.processInfo.activeProcessorCount
 
     @Option(help: "Simulate this many seconds with each seed.")
     var seconds = 60
@@ -73,99 +75,56 @@ struct SimulatorCommand: ParsableCommand {
     @Flag(help: "Print all that was done in a run that fails, and do not look for the fewest faults.")
     var whole = false
 
-    @Flag(help: "Print each seed before it runs, to find one that does not end.")
+    @Flag(help: "Print each seed before it runs, one at a time, to find one that does not end.")
     var showSeeds = false
 
     /// One in this many seeds is run twice, which must give the same result.
     private static let repetition = 16
     private static let maximumFailures = 5
 
-    func run() throws {
-        let began = Date.now
-        var total = Simulation.Counts()
-        var runs = 0
-        var failed: [String] = []
-        func take(_ seed: UInt64, as command: SimulatorCommand) throws {
-            if showSeeds { FileHandle.standardError.write(Data("seed \(seed)\n".utf8)) }
-            let simulation = try command.simulate(seed)
-            if self.seed != nil || runs.isMultiple(of: Self.repetition) {
-                let again = try command.simulate(seed)
-                if again.course != simulation.course || again.counts != simulation.counts {
-                    let other = zip(simulation.course, again.course).first { $0 != $1 }?.1
-                    simulation.violate(
-                        "the same seed brings something else the second time: \(other ?? "other counts")")
-                }
+    func run() async throws {
+        let runs = SimulatorRuns(
+            known: try knownSeeds(), fresh: seed != nil ? nil : first ?? UInt64.random(in: 0..<1_000_000_000),
+            end: count.map { .count($0) } ?? .date(.now + limit),
+            maximumFailures: stopAtFirst ? 1 : Self.maximumFailures)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<(showSeeds ? 1 : max(1, atOnce)) {
+                group.addTask { while !Task.isCancelled, let run = runs.next() { try judge(run, in: runs) } }
             }
-            total.add(simulation.counts)
-            runs += 1
-            if simulation.violations.isEmpty { return }
-            print("seed \(seed):")
-            for violation in simulation.violations.prefix(10) { print("  \(violation)") }
-            if stopAtFirst { return failed.append("seed \(seed)") }
-            let (least, skipped) =
-                try whole ? (simulation, command.skippedFaults().sorted()) : command.minimised(simulation, seed)
-            if !whole { print("  with the fewest faults that bring a violation:") }
-            let lines = least.violations + least.course
-            for line in lines.prefix(whole ? .max : 60) { print("    \(line)") }
-            if let trace { try appendTrace(of: seed, lines, to: trace) }
-            let again = "make simulate SEED=\(seed)\(command.again(skipping: skipped))"
-            print("Run it again with: \(again)")
-            failed.append("\(again)\n    \(simulation.violations.first ?? "")")
+            // The first error ends all.
+            for try await _ in group {}
         }
-        for command in try knownSeeds() { if let seed = command.seed { try take(seed, as: command) } }
-        let firstFresh = first ?? UInt64.random(in: 0..<1_000_000_000)
-        let allowed = stopAtFirst ? 1 : Self.maximumFailures
-        var done: UInt64 = 0
-        while seed == nil, failed.count < allowed,
-            count.map({ done < $0 }) ?? (Date.now.timeIntervalSince(began) < limit)
-        {
-            let next = firstFresh &+ done
-            try take(next, as: fresh(next))
-            done += 1
+        try runs.report(seconds: seconds)
+    }
+
+    /// Runs a seed, and prints what is wrong with it, first at once and then with the fewest faults.
+    private func judge(_ run: SimulatorRuns.Run, in runs: SimulatorRuns) throws {
+        let (seed, command) = (run.seed, run.command ?? fresh())
+        if showSeeds { FileHandle.standardError.write(Data("seed \(seed)\n".utf8)) }
+        let simulation = try command.simulate(seed)
+        if self.seed != nil || run.number.isMultiple(of: Self.repetition) {
+            let again = try command.simulate(seed)
+            if again.course != simulation.course || again.counts != simulation.counts {
+                let other = zip(simulation.course, again.course).first { $0 != $1 }?.1
+                simulation.violate("the same seed brings something else the second time: \(other ?? "other counts")")
+            }
         }
-        // CPU time, so that other simultaneous processes have no effect.
-        let used = Double(clock()) / Double(CLOCKS_PER_SEC)
-        let hours = Double(runs * seconds) / 3600
-        print(
-            """
-            | \(runs) runs of \(seconds) s | |
-            | --- | --- |
-            | processor time, simulated hours per hour of it | \(String(format: "%.1f s, %.0f", used, hours / (used / 3600))) |
-            | sessions begun, in the past, judged at their end | \(total.sessions), \(total.pasts), \(total.judged) |
-            | recorder: ends, of them in a call, in a recovery | \(total.kills), \(total.callKills), \(total.killsInRecovery) |
-            | power cuts | \(total.powerCuts) |
-            | disk: calls that fail, one or several in turn | \(total.failures) |
-            | publishers killed | \(total.publisherKills) |
-            | connections cut, dropping messages | \(total.cuts), \(total.drops) |
-            | partitions, slow readers | \(total.partitions), \(total.slowReaders) |
-            | machines asleep, clocks that jump | \(total.sleeps), \(total.jumps) |
-            | recorder and publisher killed together | \(total.doubleKills) |
-            | steps and pauses answered | \(total.acknowledged) |
-            | replays asked for, checkpoints | \(total.replays), \(total.checkpoints) |
-            | samples published, recorded and checked, lost with reason | \(total.published), \(total.samples), \(total.lost) |
-            | streams' logs judged, places found that were durable before, lengths of files | \(total.logs), \(total.durable), \(total.lengths) |
-            | longest time from a sample's arrival until it was durable | \(total.oldestUncommitted / 1_000_000) ms |
-            | log-manager killed, requests of people | \(total.logManagerKills), \(total.requests) |
-            | files marked, removed; thresholds crossed | \(total.marked), \(total.removed); \(total.crossings) |
-            | archiver killed, archives made, uploads tried | \(total.archiverKills), \(total.archives), \(total.uploads) |
-            | step-counter killed, commits, gaps | \(total.stepCounterKills), \(total.commits), \(total.stepGaps) |
-            | steps counted, devices of which every step was counted | \(total.steps), \(total.wholeWalks) |
-            | relays killed: sites', the centre's; servers killed, apart | \(total.relay.sendingKills), \(total.relay.servingKills); \(total.relay.serverKills), \(total.relay.serversApart) |
-            | sites and centres without servers, disks lost, leaders changed | \(total.relay.outages), \(total.relay.lostDisks), \(total.relay.leaderChanges) |
-            | messages stored, dropped with their leader, called repeats, given out again | \(total.relay.messages), \(total.relay.dropped), \(total.relay.repeats), \(total.relay.redelivered) |
-            | answers of replicas that lacked something | \(total.relay.staleAnswers) |
-            | checked: step-counter, archiver, log-manager, configurations of logs | \(total.checks.stepCounter), \(total.checks.archiver), \(total.checks.logManager), \(total.checks.configurations) |
-            | runs with violations | \(failed.count) |
-            """)
-        if failed.isEmpty { return }
-        // Repeated, because often only the end of a long output is kept.
-        print("Failed:")
-        for seed in failed { print("  \(seed)") }
-        throw ExitCode(1)
+        guard let first = simulation.violations.first else { return runs.add(simulation.counts) }
+        runs.print("seed \(seed):", simulation.violations.prefix(10).map { "  \($0)" })
+        if stopAtFirst { return runs.add(simulation.counts, failed: "seed \(seed)") }
+        let (least, skipped) =
+            try whole ? (simulation, command.skippedFaults().sorted()) : command.minimised(simulation, seed)
+        let lines = least.violations + least.course
+        let again = "make simulate SEED=\(seed)\(command.again(skipping: skipped))"
+        runs.print(
+            whole ? "seed \(seed), all of it:" : "seed \(seed) with the fewest faults that bring a violation:",
+            lines.prefix(whole ? .max : 60).map { "    \($0)" } + ["Run it again with: \(again)"])
+        if let trace { try runs.append(trace: ["seed \(seed)"] + lines, to: trace) }
+        runs.add(simulation.counts, failed: "\(again)\n    \(first)")
     }
 
     /// The command for a fresh seed: with every kind of fault without known violations, unless some are named.
-    private func fresh(_ seed: UInt64) -> SimulatorCommand {
+    private func fresh() -> SimulatorCommand {
         var command = self
         if failingCalls || clockJumps || outages || past || moments { return command }
         (command.clockJumps, command.outages, command.moments, command.past) = (true, true, true, true)
@@ -188,20 +147,13 @@ struct SimulatorCommand: ParsableCommand {
         return options.isEmpty ? "" : " SIMULATE='\(options.joined(separator: " "))'"
     }
 
-    private func appendTrace(of seed: UInt64, _ lines: [String], to path: String) throws {
-        let file = try FileDescriptor.open(
-            FilePath(path), .writeOnly, options: [.append, .create], permissions: .ownerReadWrite)
-        _ = try file.closeAfter {
-            try file.writeAll(Data((["seed \(seed)"] + lines).joined(separator: "\n").utf8 + [10]))
-        }
-    }
-
-    /// The command for each seed given in advance.
-    private func knownSeeds() throws -> [SimulatorCommand] {
-        if seed != nil { return [self] }
+    /// The seeds given in advance, each with its command.
+    private func knownSeeds() throws -> [(seed: UInt64, command: SimulatorCommand)] {
+        if let seed { return [(seed, self)] }
         guard let seeds else { return [] }
-        return try String(contentsOfFile: seeds, encoding: .utf8).split(separator: "\n").map {
-            try SimulatorCommand.parse(["--seed"] + $0.split(separator: " ").map(String.init))
+        return try String(contentsOfFile: seeds, encoding: .utf8).split(separator: "\n").compactMap {
+            let command = try SimulatorCommand.parse(["--seed"] + $0.split(separator: " ").map(String.init))
+            return command.seed.map { ($0, command) }
         }
     }
 
@@ -241,71 +193,5 @@ struct SimulatorCommand: ParsableCommand {
             }
             return simulation
         }
-    }
-}
-
-extension Simulation.RelayCounts {
-    mutating func add(_ other: Self) {
-        sendingKills += other.sendingKills
-        servingKills += other.servingKills
-        serverKills += other.serverKills
-        serversApart += other.serversApart
-        outages += other.outages
-        lostDisks += other.lostDisks
-        leaderChanges += other.leaderChanges
-        messages += other.messages
-        dropped += other.dropped
-        repeats += other.repeats
-        redelivered += other.redelivered
-        staleAnswers += other.staleAnswers
-    }
-}
-
-extension Simulation.Counts {
-    mutating func add(_ other: Self) {
-        kills += other.kills
-        killsInRecovery += other.killsInRecovery
-        callKills += other.callKills
-        powerCuts += other.powerCuts
-        publisherKills += other.publisherKills
-        cuts += other.cuts
-        drops += other.drops
-        replays += other.replays
-        checkpoints += other.checkpoints
-        samples += other.samples
-        lost += other.lost
-        published += other.published
-        sessions += other.sessions
-        pasts += other.pasts
-        failures += other.failures
-        judged += other.judged
-        logs += other.logs
-        durable += other.durable
-        lengths += other.lengths
-        logManagerKills += other.logManagerKills
-        requests += other.requests
-        crossings += other.crossings
-        marked += other.marked
-        removed += other.removed
-        stepCounterKills += other.stepCounterKills
-        commits += other.commits
-        steps += other.steps
-        stepGaps += other.stepGaps
-        wholeWalks += other.wholeWalks
-        checks.stepCounter += other.checks.stepCounter
-        acknowledged += other.acknowledged
-        partitions += other.partitions
-        slowReaders += other.slowReaders
-        sleeps += other.sleeps
-        jumps += other.jumps
-        doubleKills += other.doubleKills
-        archiverKills += other.archiverKills
-        archives += other.archives
-        uploads += other.uploads
-        relay.add(other.relay)
-        checks.archiver += other.checks.archiver
-        checks.logManager += other.checks.logManager
-        checks.configurations += other.checks.configurations
-        oldestUncommitted = max(oldestUncommitted, other.oldestUncommitted)
     }
 }
