@@ -64,7 +64,7 @@ CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|SeveralArchiversTests|M
 # Attacks.
 HOSTILE = ^SystemTests\.Hostile
 # Few at a time: all tests of a group at once would starve each other until they time out.
-FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
+FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12
 TEST = $(FEW) $(SWIFT) test --skip-build $(TESTED)
 # Each attack needs a processor, and its victim another.
 FEWER = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
