@@ -184,41 +184,51 @@ actor LeadEngine: Engine {
             } catch let error as ZeroMQError where error.code == .timedOut {
                 continue
             } catch let error as RequestError {
-                switch error.code {
-                case RequestError.Reason.alreadyRunning.code:
-                    do {
-                        _ = try await recorder.send(
-                            RecordingStatus(session: continuation.plan.session), timeout: Self.answerTimeout)
-                        return try await annotate(continuation)
-                    } catch let error as RequestError where error.code == RequestError.Reason.unknownSession.code {
-                        return .failed("another shard's recorder has a session of this name in this data directory")
-                    } catch let error as ZeroMQError where error.code == .timedOut {
-                        continue
-                    } catch is RequestError {
-                        break
-                    }
-                case RequestError.Reason.finished.code:
-                    let request = RecordingStatus(session: continuation.plan.session)
-                    if let state = try? await recorder.send(request, timeout: Self.answerTimeout) {
-                        if state.status == SessionStatus.failed.rawValue {
-                            let reason = state.lastFailure ?? "see its report"
-                            return .failed("a session of this name failed on this machine: \(reason)")
-                        }
-                        let again = RecordingPlan(session: continuation.plan.session)
-                        let reply = try? await recorder.send(again, timeout: Self.answerTimeout)
-                        return .over(startDates: [state.startDate, reply?.plan.start.from].compactMap(\.self))
-                    }
-                case RequestError.Reason.busy.code, RequestError.Reason.timedOut.code,
-                    RequestError.Reason.stopping.code:
-                    break
-                case RequestError.Reason.noSpace.code, RequestError.Reason.inputOutput.code, Self.internalError:
-                    return .failed("\(error)")
-                default: return .refused("\(error)")
-                }
+                if let outcome = try await outcome(of: error, continuing: continuation) { return outcome }
                 try await wait(until: now.monotonic + Self.retryInterval.nanoseconds) { false }
             }
         }
         return .unanswered
+    }
+
+    /// The result of a request that the recorder refused; nil if it has to be repeated.
+    private func outcome(
+        of refusal: RequestError, continuing continuation: SessionContinuation
+    ) async throws -> SessionContinuation.Outcome? {
+        switch refusal.code {
+        case RequestError.Reason.alreadyRunning.code: try await annotateIfOurs(continuation)
+        case RequestError.Reason.finished.code: await end(of: continuation.plan.session)
+        case RequestError.Reason.busy.code, RequestError.Reason.timedOut.code, RequestError.Reason.stopping.code: nil
+        case RequestError.Reason.noSpace.code, RequestError.Reason.inputOutput.code, Self.internalError:
+            .failed("\(refusal)")
+        default: .refused("\(refusal)")
+        }
+    }
+
+    /// Adds the annotations of a session that is running already, unless it is another shard's.
+    private func annotateIfOurs(_ continuation: SessionContinuation) async throws -> SessionContinuation.Outcome? {
+        do {
+            _ = try await recorder.send(
+                RecordingStatus(session: continuation.plan.session), timeout: Self.answerTimeout)
+        } catch let error as RequestError {
+            guard error.code == RequestError.Reason.unknownSession.code else { return nil }
+            return .failed("another shard's recorder has a session of this name in this data directory")
+        } catch let error as ZeroMQError where error.code == .timedOut {
+            return nil
+        }
+        return try await annotate(continuation)
+    }
+
+    /// How a session ended on this machine; nil without an answer.
+    private func end(of session: String) async -> SessionContinuation.Outcome? {
+        let request = RecordingStatus(session: session)
+        guard let state = try? await recorder.send(request, timeout: Self.answerTimeout) else { return nil }
+        if state.status == SessionStatus.failed.rawValue {
+            let reason = state.lastFailure ?? "see its report"
+            return .failed("a session of this name failed on this machine: \(reason)")
+        }
+        let reply = try? await recorder.send(RecordingPlan(session: session), timeout: Self.answerTimeout)
+        return .over(startDates: [state.startDate, reply?.plan.start.from].compactMap(\.self))
     }
 
     private func annotate(_ continuation: SessionContinuation) async throws -> SessionContinuation.Outcome {
