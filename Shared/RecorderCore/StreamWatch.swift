@@ -64,6 +64,8 @@ package struct StreamWatch: Sendable {
     private static let shortestSilence = 5.0
     /// Nominal intervals without a sample. For a stream without a rate, its longest interval so far counts.
     private static let silentIntervals = 20.0
+    /// Seconds in which a device's clock is compared: an LSL outlet's is every 2 s.
+    private static let clockInterval = 2.0
     /// Samples after which the pace of a stream without a rate is known.
     private static let knownPace = 10
     /// Nanoseconds. Killed programs are back within this time.
@@ -147,20 +149,31 @@ package struct StreamWatch: Sendable {
         if description.isRelayed { return }
         // Publishers before version 0.7 do not report when the last sample was taken.
         guard description.lastSample != nil || description.nextSequence == 0 else { return }
-        let last = max(description.lastSample ?? first.clock.uptime, first.clock.uptime)
-        // A stream of markers, or of a sensor that reports changes, has no known pace before some samples.
-        guard description.rate != nil || description.nextSequence - first.nextSequence >= Self.knownPace else { return }
-        let interval = description.rate.map { 1 / $0 } ?? source.longestInterval
+        guard let interval = interval(of: source) else { return }
+        // An outlet of events still answers for its clock.
+        let answered = description.isOfEvents ? description.remoteClock?.uptime : nil
+        let last = max(answered ?? description.lastSample ?? first.clock.uptime, first.clock.uptime)
         let silence = description.clock.uptime - last
         if silence >= max(Self.shortestSilence, Self.silentIntervals * interval) {
             let since = Self.text(max(0, time - silence))
+            let sign = answered == nil ? "sample" : "answer of its device"
             add(
                 .silent,
-                "fell silent at \(since) s: it is described as running, and had no sample for \(Self.text(silence)) s",
+                "fell silent at \(since) s: it is described as running, and had no \(sign) for \(Self.text(silence)) s",
                 to: &stream)
         } else {
             recover([.silent], of: &stream, time: time)
         }
+    }
+
+    /// The seconds that pass between two signs of life; nil if they are not known.
+    private func interval(of source: Source) -> Double? {
+        let description = source.description
+        if let rate = description.rate { return 1 / rate }
+        if description.isOfEvents { return description.remoteClock.map { _ in Self.clockInterval } }
+        // A stream without a rate has no known pace before some samples.
+        let samples = description.nextSequence - source.first.nextSequence
+        return samples >= Self.knownPace ? source.longestInterval : nil
     }
 
     /// The longest interval, now with the samples between two descriptions, which share the time between the last samples of
@@ -276,5 +289,13 @@ package struct StreamWatch: Sendable {
     private static func text(_ seconds: Double) -> String {
         let tenths = (seconds * 10).rounded()
         return tenths.magnitude < 1e15 ? "\(tenths / 10)" : "\(seconds)"
+    }
+}
+
+extension StreamDescription {
+    /// Whether the stream has only texts and no rate, like an experiment's markers: it has a sample when something happens.
+    fileprivate var isOfEvents: Bool {
+        guard rate == nil, let types, types.count > 1 else { return false }
+        return types.dropFirst().allSatisfy { $0 == .text }
     }
 }

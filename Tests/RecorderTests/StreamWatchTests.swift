@@ -18,14 +18,17 @@ struct StreamWatchTests {
 
         mutating func describe(
             _ state: StreamDescription.State = .running, epoch: String = "a", lastSample: Double? = 0,
-            rate: Double? = 100, reason: String? = nil, source: String = "sensor-publisher", isLeftOut: Bool = false
+            rate: Double? = 100, types: [FieldType]? = nil, answered: Double? = nil, reason: String? = nil,
+            source: String = "sensor-publisher", isLeftOut: Bool = false
         ) {
             let last = lastSample.map { $0 == 0 ? 1000 + time : 1000 + $0 }
+            let remoteClock = answered.map { RemoteClock(offset: 0, roundTrip: 0, uptime: 1000 + $0) }
             watch.take(
                 StreamDescription(
                     source: source, sequence: 0, device: "phone", stream: "accelerometer", epoch: epoch, state: state,
-                    fields: ["uptime", "x"], rate: rate, packed: false, nextSequence: sequence, replay: "tcp://r",
-                    clock: ClockReading(uptime: 1000 + time, date: .now), reason: reason, lastSample: last),
+                    fields: ["uptime", "x"], types: types, rate: rate, packed: false, nextSequence: sequence,
+                    replay: "tcp://r", clock: ClockReading(uptime: 1000 + time, date: .now), reason: reason,
+                    lastSample: last, remoteClock: remoteClock),
                 at: now, time: time, isLeftOut: isLeftOut)
         }
 
@@ -158,6 +161,30 @@ struct StreamWatchTests {
         #expect(course.pass(1800) { $0.describe(lastSample: 30.5, rate: nil) }.isEmpty)
         course.sequence = 20
         #expect(course.pass(1800) { $0.describe(lastSample: 1830.5, rate: nil) }.isEmpty)
+    }
+
+    /// An experiment may have a marker each second, and then a break.
+    @Test func aStreamOfTextIsSilentWhenNothingHappens() {
+        func found(_ types: [FieldType]) -> [StreamWatch.Cause] {
+            var course = Course()
+            let found = course.pass(20) { course in
+                course.sequence += 1
+                course.describe(rate: nil, types: types)
+            }
+            return (found + course.pass(1800) { $0.describe(lastSample: 20, rate: nil, types: types) }).map(\.cause)
+        }
+        #expect(found([.number, .text]).isEmpty)
+        #expect(found([.number, .number]) == [.silent])
+        #expect(found([.number, .number, .text]) == [.silent], "a sensor with a text")
+    }
+
+    @Test func anOutletOfTextIsSilentWhenItDoesNotAnswer() {
+        var course = Course()
+        let types: [FieldType] = [.number, .text]
+        #expect(course.pass(1800) { $0.describe(lastSample: 1, rate: nil, types: types, answered: $0.time) }.isEmpty)
+        #expect(course.pass(39) { $0.describe(lastSample: 1, rate: nil, types: types, answered: 1800) }.isEmpty)
+        let found = course.pass(10) { $0.describe(lastSample: 1, rate: nil, types: types, answered: 1800) }
+        #expect(found.map(\.cause) == [.silent])
     }
 
     @Test func whatIsLeftOutDoesNotFail() {
