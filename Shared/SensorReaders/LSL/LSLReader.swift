@@ -19,7 +19,7 @@ package actor LSLReader: DeviceReader {
     /// How often clocks are compared, and the pause between the questions of a round; both as in liblsl.
     private static let clockInterval: Int64 = 2_000_000_000
     private static let clockPause: Int64 = 64_000_000
-    /// After this many rounds without an answer the outlet is searched again: a power loss does not end connections.
+    /// After this many rounds without an answer the outlet is searched: a restarted one may have another address.
     private static let silentRounds = 5
 
     private static let chunkSize = 1 << 16
@@ -72,7 +72,7 @@ package actor LSLReader: DeviceReader {
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.takeSamples(of: outlet, at: address, for: stream) }
-                group.addTask { try await self.keepComparing(with: service, of: outlet, for: stream) }
+                group.addTask { try await self.keepComparing(with: service, of: outlet, at: address, for: stream) }
                 defer { group.cancelAll() }
                 try await group.next()
             }
@@ -109,7 +109,8 @@ package actor LSLReader: DeviceReader {
     }
 
     /// The only outlet that matches the query.
-    private func find() async throws -> (LSLInfo, address: UInt32) {
+    /// - Parameter known: the address to take, if it is one of those from which the outlet answers.
+    private func find(preferring known: UInt32? = nil) async throws -> (LSLInfo, address: UInt32) {
         let targets = try targets()
         let socket = try LSLSocket.datagrams()
         searches += 1
@@ -125,6 +126,7 @@ package actor LSLReader: DeviceReader {
             while try await thread.readable(descriptor: socket.descriptor, deadline: pause) {
                 while let answer = try socket.receive() {
                     guard let outlet = LSLText.found(answer.bytes, identifier: identifier) else { continue }
+                    if let known, found[outlet.uid]?.address == known { continue }
                     found[outlet.uid] = (outlet, answer.from.address)
                 }
             }
@@ -185,17 +187,32 @@ package actor LSLReader: DeviceReader {
         return true
     }
 
-    private func keepComparing(with service: LSLAddress, of outlet: LSLInfo, for stream: any DeviceStream) async throws
-    {
+    /// Compares clocks until the outlet has a new place or successor.
+    ///
+    /// One that does not answer may be behind a network that is down. It keeps samples for its connection, and a new connection
+    /// would begin without them: as in liblsl, only another outlet ends it. `LSLSocket` notices if the connection is gone.
+    private func keepComparing(
+        with service: LSLAddress, of outlet: LSLInfo, at address: UInt32, for stream: any DeviceStream
+    ) async throws {
         let socket = try LSLSocket.datagrams()
         var silent = 0
-        while silent < Self.silentRounds {
+        while true {
             try await wait(until: monotonic() + Self.clockInterval, leavingOut: socket)
             silent = try await compareClocks(by: socket, with: service, for: stream) ? 0 : silent + 1
+            guard silent >= Self.silentRounds, let (found, place) = try await findAgain(at: address) else { continue }
+            if found.uid == outlet.uid, place == address { continue }
+            throw PublisherError(
+                .unreadable, "\(outlet.name) on \(outlet.host) was restarted or has another address; it is reconnected")
         }
-        throw PublisherError(
-            .unreadable,
-            "\(outlet.name) on \(outlet.host) no longer answers; it is reconnected when it is back")
+    }
+
+    /// The only outlet that matches the query now; nil if none does, or several do.
+    private func findAgain(at address: UInt32) async throws -> (LSLInfo, address: UInt32)? {
+        do {
+            return try await find(preferring: address)
+        } catch is PublisherError {
+            return nil
+        }
     }
 
     /// Waits, and discards answers that are too late for their round.

@@ -39,6 +39,11 @@ final class LSLSocket {
     /// The kernel's receive buffer of a connection, in bytes, for times when this machine is busy.
     private static let receiveBuffer: CInt = 1 << 22
 
+    /// A connection has failed after this many probes without an answer, these many seconds apart: shortly after an outlet has no
+    /// more room for the samples of an outage.
+    private static let probeInterval: CInt = 10
+    private static let silentProbes: CInt = 37
+
     let descriptor: Int32
 
     private init(_ type: __socket_type) throws(Errno) {
@@ -48,9 +53,9 @@ final class LSLSocket {
 
     deinit { close(descriptor) }
 
-    private func set<Value>(_ option: CInt, _ value: Value) throws(Errno) {
+    private func set<Value>(_ option: CInt, _ value: Value, level: CInt = SOL_SOCKET) throws(Errno) {
         let status = withUnsafePointer(to: value) {
-            setsockopt(descriptor, SOL_SOCKET, option, $0, socklen_t(MemoryLayout<Value>.size))
+            setsockopt(descriptor, level, option, $0, socklen_t(MemoryLayout<Value>.size))
         }
         guard status == 0 else { throw Errno(rawValue: errno) }
     }
@@ -74,6 +79,9 @@ final class LSLSocket {
         let socket = try LSLSocket(SOCK_STREAM)
         try socket.set(SO_SNDTIMEO, timeval(tv_sec: patience, tv_usec: 0))
         try? socket.set(SO_RCVBUF, receiveBuffer)
+        try socket.set(SO_KEEPALIVE, CInt(1))
+        let probes = [(TCP_KEEPIDLE, probeInterval), (TCP_KEEPINTVL, probeInterval), (TCP_KEEPCNT, silentProbes)]
+        for (option, value) in probes { try socket.set(option, value, level: CInt(IPPROTO_TCP)) }
         let status = address.withPointer { connect(socket.descriptor, $0, $1) }
         // EINPROGRESS: it took too long (man 7 socket, SO_SNDTIMEO).
         guard status == 0 else { throw errno == EINPROGRESS ? .timedOut : Errno(rawValue: errno) }
