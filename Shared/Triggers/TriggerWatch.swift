@@ -61,7 +61,7 @@ package final class TriggerWatch: RecoveringCore {
         (self.before, self.after) = (before, after)
         self.prefix = prefix
         self.number = number
-        patterns = Set(expressions.compactMap(\.pattern))
+        patterns = Self.patterns(of: expressions)
         sessions = TriggeredSessions(before: before, after: after, limit: limit)
     }
 
@@ -167,23 +167,32 @@ package final class TriggerWatch: RecoveringCore {
         guard !isStopping, name.matches(anyOf: patterns), StreamName(name.description) == name,
             !description.fields.isEmpty, description.types.map({ $0.count == description.fields.count }) ?? true
         else { return }
+        if let stream = streams[name] {
+            let leftOut = stream.leftOut
+            let isMissing = stream.describe(description, at: now)
+            finish(stream, isMissing: isMissing, at: now)
+            if stream.leftOut != leftOut { reportConditions(of: stream) }
+            return
+        }
         do throws(MessageError) {
-            if let stream = streams[name] {
-                let isMissing = try stream.describe(description, at: now)
-                finish(stream, isMissing: isMissing, at: now)
-                return
-            }
             let wanted = expressions.filter { $0.pattern.map { name.matches($0) } ?? false }
             let stream = try WatchedStream(description, wanted, held: held, at: now)
             streams[name] = stream
             if stream.isTimed { timed.append(stream) }
             Array((TopicArea.samples + name.description).utf8).withUnsafeBytes { topics.add($0, stream) }
             refused[name] = nil
-            emit(.say("watching \(name)"))
+            reportConditions(of: stream)
         } catch {
             guard refused[name] != error.message, refused.count < Self.maximumRefused else { return }
             refused[name] = error.message
             emit(.say("\(name) is not watched: \(error.message)"))
+        }
+    }
+
+    private func reportConditions(of stream: WatchedStream) {
+        if stream.isWatched { emit(.say("watching \(stream.name)")) }
+        for (expression, reason) in stream.leftOut.sorted(by: { $0.key.description < $1.key.description }) {
+            emit(.say("\(stream.name) is not watched for \(expression): \(reason)"))
         }
     }
 

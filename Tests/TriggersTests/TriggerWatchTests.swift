@@ -241,4 +241,43 @@ import Triggers
             ["left-wrist/accelerometer x > 3hPa"], before: Self.second, after: Self.second, falls: [])
         #expect(unit.lines == ["left-wrist/accelerometer is not watched: its unit is m/s2, and the limit is in hPa"])
     }
+
+    /// The watch begins with a publisher without a unit. The second run has one, and the third forgets it again.
+    @Test func eachRunOfAPublisherIsJudgedByItsOwnUnit() throws {
+        let world = try WatchWorld(
+            ["left-wrist/ |a| > 3g", "left-wrist/ silent 5s", "left-wrist/accelerometer rate < 80"],
+            before: Self.second, after: Self.second, falls: [5, 15, 25].map { $0 * Self.second }, unit: nil)
+        let watching = "watching left-wrist/accelerometer"
+        let leftOut =
+            "left-wrist/accelerometer is not watched for left-wrist/ |a| > 3g: it has no unit, and the limit is in g: "
+            + "start its publisher with --unit, or leave the unit out"
+        world.run(until: 10 * Self.second)
+        #expect(world.lines == [watching, leftOut])
+        world.restart(unit: "m/s2")
+        #expect(world.lines == [watching, leftOut, watching])
+        world.run(until: 20 * Self.second)
+        #expect(world.sessions.count == 1, "\(world.lines)")
+        world.restart(unit: nil)
+        #expect(world.lines.suffix(2) == [watching, leftOut])
+        // Its samples still arrive, so it is neither silent nor slow.
+        world.run(until: 40 * Self.second)
+        #expect(world.sessions.count == 1, "\(world.lines)")
+        world.step(to: 50 * Self.second)
+        #expect(world.sessions.count == 3, "\(world.lines)")
+    }
+
+    /// At the start, an expression that names a stream must apply to it; later, only the others remain in effect.
+    @Test func anExpressionThatNoLongerAppliesToItsStreamIsReported() throws {
+        let world = try WatchWorld(
+            [Self.expression], before: Self.second, after: Self.second, falls: [5, 15].map { $0 * Self.second })
+        world.restart(unit: nil)
+        let line = try #require(world.lines.last)
+        #expect(line.hasPrefix("left-wrist/accelerometer is not watched for \(Self.expression): it has no unit"))
+        world.run(until: 10 * Self.second)
+        #expect(world.lines.last == line)
+        world.restart(unit: "m/s2")
+        #expect(world.lines.last == "watching left-wrist/accelerometer")
+        world.run(until: 20 * Self.second)
+        #expect(world.sessions.count == 1, "\(world.lines)")
+    }
 }

@@ -41,6 +41,7 @@ final class WatchWorld {
     private var next = 0
     private var nextFall = 0
     private var epoch = "first"
+    private var unit: String?
     private var values: [Double] = []
     private(set) var sessions: [Session] = []
     /// The time ranges that the session with a ring keeps.
@@ -55,7 +56,7 @@ final class WatchWorld {
     init(
         _ expressions: [String], before: Int64, after: Int64, falls: [Int64], lossPercent: Int = 0,
         longestAnswer: Int64 = second / 10, seed: UInt64 = 1, ring: String? = nil,
-        recorder: WatchedRecorder? = nil
+        recorder: WatchedRecorder? = nil, unit: String? = "m/s2"
     ) throws {
         core = TriggerWatch(
             try expressions.map { try TriggerExpression(typed: $0) }, before: before, after: after, prefix: "fall",
@@ -65,6 +66,7 @@ final class WatchWorld {
         self.longestAnswer = longestAnswer
         random = SplitMix(seed: seed)
         self.recorder = recorder
+        self.unit = unit
         recorder?.describe = { [unowned self] in [description] }
         recorder?.recover = { [unowned self] session, stream in replay(stream, in: session) }
         describe()
@@ -114,7 +116,7 @@ final class WatchWorld {
     private var description: StreamDescription {
         StreamDescription(
             source: "publisher", sequence: 0, device: Self.stream.device, stream: Self.stream.stream, epoch: epoch,
-            state: .running, fields: ["uptime", "x", "y", "z"], unit: "m/s2", rate: Double(Self.rate), packed: true,
+            state: .running, fields: ["uptime", "x", "y", "z"], unit: unit, rate: Double(Self.rate), packed: true,
             nextSequence: next, replay: "tcp://127.0.0.1:5551", clock: clock)
     }
 
@@ -122,6 +124,15 @@ final class WatchWorld {
         core.take(description, at: now)
         recorder?.take(description, at: now)
         perform()
+    }
+
+    /// Restarts the publisher, which no longer has its earlier samples.
+    func restart(unit: String?) {
+        epoch += ", then another"
+        self.unit = unit
+        next = 0
+        values = []
+        describe()
     }
 
     private func sample() {

@@ -30,7 +30,7 @@ package struct AllowList: Hashable, Sendable {
         }
         if let other = clients.removeValue(forKey: certificate.publicKey)?.name ?? doubles[certificate.publicKey] {
             doubles[certificate.publicKey] = other
-            return note("\(other).key and \(name).key have the same key: remove one")
+            return note("\(other).key and \(name).key have the same key, so neither is accepted: remove one")
         }
         clients[certificate.publicKey] = Client(name: name, role: role)
     }

@@ -1,8 +1,8 @@
 import DequeModule
 import Messages
 
-/// An expression about samples, applied to one stream: decides for each sample whether it holds, and whether it already held
-/// before.
+/// An expression about samples, applied to one run of a stream's publisher: decides for each sample whether it holds,
+/// and whether it already held before.
 struct StreamCondition: Sendable {
     enum Verdict: Hashable, Sendable {
         case holdsNot
@@ -110,15 +110,6 @@ struct StreamCondition: Sendable {
             throw MessageError(.wrongType, "its unit is \(streamUnit), and the limit is in \(unit)")
         }
         return from == to ? value : value / from.perG * to.perG
-    }
-
-    /// Resets the state when a run of the publisher has ended.
-    mutating func reset() {
-        isTrue = false
-        trueSince = nil
-        lastUptime = -.infinity
-        recent = []
-        firstUptime = nil
     }
 
     /// The uptime at which `pass` may find another verdict if no sample comes first; nil if there is none.

@@ -31,8 +31,13 @@ final class WatchedStream {
     private(set) var unit: String?
     /// Up to when a ring was asked to keep the time of an expression that still holds, on the monotonic clock.
     var keptUntil: [TriggerExpression: Int64] = [:]
+    /// Why expressions don't apply to the publisher's current run. A pattern that never applied because a field is
+    /// missing is not included: it may be meant for other streams.
+    private(set) var leftOut: [TriggerExpression: String] = [:]
 
-    private var conditions: [StreamCondition]
+    private let expressions: [TriggerExpression]
+    /// The expressions about samples that apply to the publisher's current run.
+    private var conditions: [StreamCondition] = []
     private var silences: [(expression: TriggerExpression, span: Int64, isSilent: Bool)]
     private var clock: ClockReading
     /// Nanoseconds to add to the publisher's uptime to get a time on the monotonic clock.
@@ -53,6 +58,7 @@ final class WatchedStream {
     init(
         _ description: StreamDescription, _ expressions: [TriggerExpression], held: HeldBytes, at now: Moment
     ) throws(MessageError) {
+        self.expressions = expressions
         ordered = OrderedSamples(description, held: held)
         heard = now.monotonic
         clock = description.clock
@@ -66,21 +72,38 @@ final class WatchedStream {
         silences = expressions.compactMap { expression in
             if case .silence(_, let span) = expression.subject { (expression, span, false) } else { nil }
         }
+        let unfit = bindConditions(to: description)
+        // An expression that names this stream is wrong; a pattern may be meant for other streams.
+        if let named = unfit.first(where: { $0.expression.isOfOneStream }) { throw named.reason }
+        if !isWatched, let first = unfit.first { throw first.reason }
+        ordered.buffer.start(epoch: description.epoch, at: description.nextSequence)
+    }
+
+    /// Applies the expressions to the columns and the unit of a publisher's run.
+    /// - Returns: the expressions that can't apply.
+    @discardableResult
+    private func bindConditions(
+        to description: StreamDescription
+    ) -> [(expression: TriggerExpression, reason: MessageError)] {
+        let known = Set(conditions.map(\.expression)).union(leftOut.keys)
         conditions = []
-        var reason: MessageError?
+        leftOut = [:]
+        var unfit: [(expression: TriggerExpression, reason: MessageError)] = []
         for var condition in expressions.compactMap(StreamCondition.init) {
             do throws(MessageError) {
                 try condition.bind(description.fields, description.types, unit: description.unit)
                 conditions.append(condition)
             } catch {
-                // An expression that names this stream is wrong; a pattern may be meant for other streams.
-                if condition.expression.isOfOneStream { throw error }
-                reason = reason ?? error
+                let expression = condition.expression
+                unfit.append((expression, error))
+                if error.code != .wrongColumns || known.contains(expression) { leftOut[expression] = error.message }
             }
         }
-        if conditions.isEmpty, silences.isEmpty, let reason { throw reason }
-        ordered.buffer.start(epoch: description.epoch, at: description.nextSequence)
+        return unfit
     }
+
+    /// Whether any expression applies to the publisher's current run.
+    var isWatched: Bool { !conditions.isEmpty || !silences.isEmpty }
 
     func takeFound() -> [Finding] {
         defer { found = [] }
@@ -94,7 +117,8 @@ final class WatchedStream {
 
     // MARK: Time
 
-    /// Whether the result depends on time, even without messages: a dead publisher sends no descriptions.
+    /// Whether the result depends on time, even without messages: a dead publisher sends no descriptions. A restart
+    /// does not change this, because silences and rates apply to any columns.
     var isTimed: Bool { !silences.isEmpty || conditions.contains { $0.isOfRate } }
 
     /// When `wake` is due, on the monotonic clock; nil if it is not due at any time.
@@ -144,10 +168,10 @@ final class WatchedStream {
 
     /// Takes a publisher's description of the stream.
     /// - Returns: whether it shows that samples are missing.
-    func describe(_ description: StreamDescription, at now: Moment) throws(MessageError) -> Bool {
+    func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         if description.epoch != ordered.epoch {
             guard !ordered.hasLeft(description.epoch) else { return false }
-            try begin(description, at: now)
+            begin(description, at: now)
         }
         heard = now.monotonic
         ordered.replay = description.replay
@@ -194,18 +218,13 @@ final class WatchedStream {
     }
 
     /// Ends an epoch, noting its missing samples as lost, and begins the publisher's next run.
-    private func begin(_ description: StreamDescription, at now: Moment) throws(MessageError) {
-        var bound = conditions
-        for index in bound.indices {
-            bound[index].reset()
-            try bound[index].bind(description.fields, description.types, unit: description.unit)
-        }
+    private func begin(_ description: StreamDescription, at now: Moment) {
         // Batches that waited behind the missing samples are checked first: only then does a recovery end.
         while ordered.buffer.recovery != nil {
             lose(.epochEnded)
             resume(at: now)
         }
-        conditions = bound
+        bindConditions(to: description)
         lastUptime = description.clock.uptime
         unit = description.unit
         fieldsToken = []
