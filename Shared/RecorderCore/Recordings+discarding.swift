@@ -191,21 +191,27 @@ extension Recordings {
             discard.line = view.discarded
             return erase(discard)
         }
-        guard let record = view.record else {
+        guard let session = discard.session, let record = view.record else {
             if let line = view.discarded {
                 discard.line = line
                 return end(discard, .success(line))
             }
             // Somebody removed the leftover of an interrupted discard.
-            guard let session = discard.session else { return end(discard, .success(nil)) }
+            guard let unknown = discard.session else { return end(discard, .success(nil)) }
             return refuse(
-                discard, .unknownSession, "there is no session \(session): recording.list lists the existing ones")
+                discard, .unknownSession, "there is no session \(unknown): recording.list lists the existing ones")
+        }
+        guard record.session == session else {
+            return refuse(
+                discard, .wouldDelete,
+                "recordings/\(session) has the record of session \(record.session), so it is a copy or was renamed: rename it "
+                    + "back, or remove the directory yourself if it is a copy")
         }
         if let reason = refusal(to: discard, record, view) {
             return end(discard, .failure(reason))
         }
         discard.stage = .retiring(record, uploaded: view.uploaded)
-        emit(.dispose(.retire(record.session)))
+        emit(.dispose(.retire(session)))
     }
 
     private func refusal(

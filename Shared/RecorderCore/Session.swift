@@ -577,8 +577,7 @@ extension SessionRecord.Log {
     /// Adds gaps whose markers are not in the files because the disk refused them. They follow at the end of the files.
     fileprivate mutating func add(unwritten known: [Gap]) {
         for gap in known {
-            let isListed = gaps.contains { $0.epoch == gap.epoch && $0.from == gap.from && $0.count == gap.count }
-            if isListed { continue }
+            if gaps.contains(where: { $0.extent == gap.extent }) { continue }
             let end = epochs.firstIndex { $0.epoch == gap.epoch && $0.next == gap.from }
             guard let index = end else { continue }
             epochs[index].next = epochs[index].next.addingClamped(gap.count)

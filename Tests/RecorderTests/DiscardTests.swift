@@ -471,6 +471,26 @@ struct DiscardTests {
         }
     }
 
+    /// A copy beside its original, as `recorder recover` makes it, has the original's record.
+    @Test func aCopyOfASessionIsNotDiscarded() throws {
+        try with { world in
+            let recordings = world.data.appending("recordings")
+            try FileManager.default.copyItem(
+                atPath: recordings.appending("alice").string, toPath: recordings.appending("alice-2").string)
+            try world.confirmUpload(of: "alice")
+            try world.confirmUpload(of: "alice-2")
+            for isForced in [false, true] {
+                let discard = try world.discard("alice-2", isForced: isForced)
+                try world.settle()
+                #expect(discard.refusal == "wouldDelete")
+            }
+            #expect(try SessionDirectory.open(SessionIdentifier("alice"), in: world.data).verify().verdict == .whole)
+            #expect(try world.lines.isEmpty)
+            let expired = try SessionDisposal(in: world.data).uploaded(before: world.now.date, shard: nil, limit: 10)
+            #expect(expired.map(\.text) == ["alice"])
+        }
+    }
+
     @Test func aSessionThatRunsIsCancelledByForce() throws {
         try with { world in
             let discard = try world.discard("other", isForced: true)

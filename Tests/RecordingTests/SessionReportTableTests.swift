@@ -66,6 +66,35 @@ struct SessionReportTableTests {
             ])
     }
 
+    /// After an hour at 100 Hz and 10 s more, the publisher runs for another hour: in the same boot, in which the
+    /// machine may have slept for the 10 s, or in another one.
+    @Test(
+        arguments: [
+            (3_670, nil, 99.86), (3_660, 3_670, 100), (60, nil, nil), (60, 60, nil),
+        ] as [(Double, Double?, Double?)])
+    func aRateNeedsUptimesOfOneBoot(uptime: Double, elapsed: Double?, rate: Double?) throws {
+        let start = try WallTime(iso8601: "2026-11-21T02:55:01Z")
+        let restart = start.adding(3_610_000_000_000)
+        var log = SessionRecord.Log(
+            name: LogName("phone_gyro"), device: "phone", stream: "gyro", fields: ["uptime", "x"], rate: 100,
+            epochs: [
+                SessionRecord.Epoch(
+                    epoch: "E1", clock: ClockReading(uptime: 60, date: start, elapsed: 60), replay: "", next: 360_000),
+                SessionRecord.Epoch(
+                    epoch: "E2", clock: ClockReading(uptime: uptime, date: restart, elapsed: elapsed), replay: "",
+                    next: 360_000),
+            ])
+        log.counts.written = 720_000
+        log.firstUptime = 60
+        log.lastUptime = uptime + 3_600
+        var record = SessionRecord(
+            session: try SessionIdentifier("s1"), task: "", step: "", streams: ["phone/gyro"], format: .json,
+            root: .array, status: .finished, startDate: start)
+        record.logs = [log]
+        let actual = SessionReport(record).streams[0].actualRate
+        #expect(actual.map { ($0 * 100).rounded() / 100 } == rate)
+    }
+
     @Test func aSessionWithoutStreamsHasATableToo() {
         var report = SessionReport.sample
         report.streams = []

@@ -1,5 +1,6 @@
 import Files
 import FoundationEssentials
+import Glibc
 import Messages
 import Recording
 import SystemPackage
@@ -187,6 +188,23 @@ struct SessionVerificationTests {
         }
     }
 
+    /// The second epoch is of another boot.
+    @Test func aReportWithARateAcrossBootsIsWhole() throws {
+        try withLog(0) { log in
+            try log.finish()
+            var record = try log.directory.record()
+            record.logs[0].epochs[1].clock.uptime = 5
+            record.logs[0].lastUptime = 1010
+            try log.directory.write(record)
+            var report = SessionReport(record)
+            #expect(report.streams[0].actualRate == nil)
+            report.streams[0].actualRate = 200
+            try log.directory.write(report)
+            try log.directory.writeChecksums()
+            #expect(log.directory.verify().findings == [])
+        }
+    }
+
     @Test(arguments: 0..<5)
     func aPlaceThatGoesBackIsFound(kind: Int) throws {
         try withRecordedLog(kind) { log in
@@ -248,6 +266,21 @@ struct SessionVerificationTests {
                 try SessionDirectory.recover(copyOf: log.directory.directory.path, to: copy)
             }
             #expect(error.code == .alreadyExists)
+        }
+    }
+
+    /// The copy's own files are newer.
+    @Test func aCopyEndsWhenTheOriginalWasInterrupted() throws {
+        try withRecordedLog(0, .record) { log in
+            try log.samples(3)
+            try log.commit()
+            try log.samples(4)
+            let end = log.record.startDate.adding(20_000_000_000)
+            let (seconds, rest) = end.nanosecondsSince1970.quotientAndRemainder(dividingBy: 1_000_000_000)
+            let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+            #expect(utimensat(AT_FDCWD, log.path.string, [time, time], 0) == 0)
+            let (recovered, _) = try recoverCopy(of: log, samples: 7)
+            #expect(try recovered.record().endDate == end)
         }
     }
 

@@ -101,7 +101,8 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var isEndKnown: Bool
         /// Samples per second, as the publisher describes the stream.
         public var nominalRate: Double?
-        /// Samples per second, computed from the samples' own times.
+        /// Samples per second, computed from the samples' own times; nil if these are uptimes of several boots or
+        /// machines, which can't be compared.
         public var actualRate: Double?
         /// The uptime of the first sample written, in seconds of the publisher's clock.
         public var firstUptime: Double?

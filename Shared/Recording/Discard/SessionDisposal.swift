@@ -67,7 +67,7 @@ package struct SessionDisposal: Sendable {
             guard let upload = ConfirmedUpload.newest(of: session, in: data), upload.date < date,
                 upload.unarchived.isEmpty,
                 let directory = try? SessionDirectory.open(session, in: data),
-                let record = try? directory.record(), record.status.isOver,
+                let record = try? directory.record(), record.session == session, record.status.isOver,
                 upload.isOfSession(from: record.startDate),
                 record.shard == nil || record.shard == shard,
                 let annotations = try? directory.annotations(of: record), !upload.lacks(one: annotations)

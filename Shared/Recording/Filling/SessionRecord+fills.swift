@@ -162,8 +162,17 @@ extension SessionRecord.Log {
 }
 
 extension Gap {
+    /// The samples of a gap. A gap of unknown length, whose count is 0, may begin with the same sample as another one.
+    package struct Extent: Hashable, Sendable {
+        let epoch: String
+        let from: Int
+        let count: Int
+    }
+
+    package var extent: Extent { Extent(epoch: epoch, from: from, count: count) }
+
     /// Whether both gaps have the same samples and reason, which is all that a marker in a file states.
     package func isAlike(_ other: Gap) -> Bool {
-        (epoch, from, count, reason) == (other.epoch, other.from, other.count, other.reason)
+        extent == other.extent && reason == other.reason
     }
 }

@@ -350,14 +350,3 @@ struct LogRecovery {
         log.counts.paused = max(0, log.gaps.reduce(spans - log.counts.written) { $0.subtractingClamped($1.count) })
     }
 }
-
-extension Gap {
-    /// The samples of a gap. A gap of unknown length, whose count is 0, may begin with the same sample as another one.
-    fileprivate struct Extent: Hashable {
-        let epoch: String
-        let from: Int
-        let count: Int
-    }
-
-    fileprivate var extent: Extent { Extent(epoch: epoch, from: from, count: count) }
-}

@@ -1,5 +1,5 @@
 package import Files
-import Messages
+package import Messages
 package import SystemPackage
 
 extension SessionDirectory {
@@ -26,7 +26,8 @@ extension SessionDirectory {
                 return directory
             }
             // If the session lies where it was recorded, the recorder's write-ahead log may have more than its files.
-            let record = try directory.finishFiles(from: try log(of: original), failures: [])
+            let record = try directory.finishFiles(
+                from: try log(of: original), failures: [], lastDate: original.lastDate(of: try original.record()))
             try directory.write(SessionReport(record))
             try directory.write(record)
             try directory.writeChecksums(known: record.logs.flatMap(\.files))
@@ -65,8 +66,9 @@ extension SessionDirectory {
     }
 
     /// Recovers a session and finishes its files, with the data in them and in the write-ahead log.
+    /// - Parameter lastDate: when the session was last written to, if its files are newer than that.
     package func finishFiles(
-        from log: Directory?, failures: [String], calls: FileCalls = .system
+        from log: Directory?, failures: [String], lastDate: WallTime? = nil, calls: FileCalls = .system
     ) throws(RecordingError) -> SessionRecord {
         let recovery = try SessionRecovery(of: [self], log: log, calls: calls)
         guard let recovered = try recovery.outcomes[session]?.get() else { return try self.record() }
@@ -107,7 +109,7 @@ extension SessionDirectory {
                     + "recorder, which resumes the original session"
             ])
         }
-        if record.endDate == nil { record.endDate = lastDate(of: record) ?? record.startDate }
+        if record.endDate == nil { record.endDate = lastDate ?? self.lastDate(of: record) ?? record.startDate }
         record.logPosition = nil
         return record
     }

@@ -126,12 +126,9 @@ package final class SessionRedo {
             }
         case .gap:
             guard isNew, let gap = frame.decode(Gap.self) else { return }
-            // The gap may be in the document already, which is written a little later than its position in the log says. A gap of
-            // unknown length may begin with the same sample as another.
-            let isKnown = stream.log.gaps.contains {
-                $0.epoch == gap.epoch && $0.from == gap.from && $0.count == gap.count
-            }
-            if !isKnown { stream.log.gaps.append(gap) }
+            // The gap may be in the document already, which is written a little later than its position in the log
+            // says.
+            if !stream.log.gaps.contains(where: { $0.extent == gap.extent }) { stream.log.gaps.append(gap) }
             if let epoch = stream.log.epochs.lastIndex(where: { $0.epoch == gap.epoch }) {
                 let end = gap.from.addingClamped(gap.count)
                 stream.log.epochs[epoch].next = max(stream.log.epochs[epoch].next, end)

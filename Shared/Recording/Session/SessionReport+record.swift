@@ -36,7 +36,7 @@ extension SessionReport.Stream {
         let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
         let span = (log.lastUptime ?? .nan) - (log.firstUptime ?? .nan)
         let filled = log.filledSamples
-        let rate = span > 0 ? Double(log.counts.written + filled - 1) / span : nil
+        let rate = span > 0 && log.hasOneClock ? Double(log.counts.written + filled - 1) / span : nil
         self.init(
             stream: StreamName(device: log.device, stream: log.stream), log: log.name.text,
             files: log.files.map(\.name) + (log.file.map { [$0] } ?? []) + (log.fills ?? []).map(\.name),
@@ -55,6 +55,28 @@ extension SessionReport.Stream {
         if removed.isEmpty { return }
         removedFiles = removed.count
         removedSamples = removed.reduce(0) { $0 + $1.samples }
+    }
+}
+
+extension SessionRecord.Log {
+    /// Whether the uptimes of all samples are of the same boot of one machine. Others can't be compared.
+    fileprivate var hasOneClock: Bool {
+        let clocks = epochs.filter { $0.next > $0.from }.map(\.clock)
+        return zip(clocks, clocks.dropFirst()).allSatisfy { $0.isOfSameBoot(as: $1) }
+    }
+}
+
+extension ClockReading {
+    /// From this difference on, in seconds, the dates and the uptimes of two readings disagree.
+    private static let largestDrift = 1.0
+
+    /// Whether the same time passed between both readings by date and by uptime. If the date was set between them, it
+    /// did not.
+    fileprivate func isOfSameBoot(as other: ClockReading) -> Bool {
+        var passed = other.uptime - uptime
+        // Uptimes leave out the time for which the machine slept.
+        if let elapsed, let end = other.elapsed { passed = end - elapsed }
+        return (other.date.seconds(since: date) - passed).magnitude < Self.largestDrift
     }
 }
 

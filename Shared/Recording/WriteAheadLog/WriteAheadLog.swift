@@ -9,7 +9,6 @@ package import SystemPackage
 /// A failed sync is final: the kernel marks pages clean that it could not write, so a second sync would report success for bytes
 /// that are not on disk (Rebello and others, USENIX ATC 2020). After any failure, the segment takes no more data; the next block
 /// must begin a new one.
-/// the next block must begin another one.
 package final class WriteAheadLog {
     private struct Segment {
         let position: Int
