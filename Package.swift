@@ -379,7 +379,7 @@ let package = Package(
             name: "ConsoleTests",
             dependencies: [
                 "ConsoleCore", "ConsoleEngine", "Export", "Files", "MessageBus", "Messages", "Recording",
-                "ServiceKit", "TestSupport", "WebIdentity", "WebServer", system,
+                "ServiceKit", "TestSupport", "WebIdentity", "WebServer", "ZeroMQ", system,
             ],
             swiftSettings: tests),
         .testTarget(

@@ -317,6 +317,14 @@ package final class LiveView: RecoveringCore {
         streams[name].map { now.monotonic - $0.heard < StreamDescription.life } ?? false
     }
 
+    /// The descriptions of streams that are not listed and whose publishers are running and reachable.
+    package func heardStreams(besides listed: [StreamDescription], at now: Moment) -> [StreamDescription] {
+        let names = Set(listed.map(\.name))
+        return streams.values.map(\.description)
+            .filter { $0.over != true && !names.contains($0.name) && isHeard($0.name, at: now) }
+            .sorted { $0.name.description < $1.name.description }
+    }
+
     /// Takes the reply to a replay request.
     package func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
         guard let stream = streams[StreamName(device: request.device, stream: request.stream)] else { return }

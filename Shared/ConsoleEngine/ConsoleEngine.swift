@@ -179,9 +179,13 @@ actor ConsoleEngine: Engine {
     /// The state of the programs, as `/api/state` returns it.
     /// - Parameter role: the page's role; nil if the page knows it.
     func state(for role: Role? = nil) async throws -> [UInt8] {
-        let sessions = core.runningSessions(at: now)
-        return try WireCoding.encode(await ConsoleState.now(of: programs, sessions: sessions, role: role))
+        var state = await ConsoleState.now(of: programs, role: role) { await self.runningSessions }
+        // A publisher lists only its own streams.
+        state.streams += core.heardStreams(besides: state.streams, at: now)
+        return try WireCoding.encode(state)
     }
+
+    private var runningSessions: [String]? { core.runningSessions(at: now) }
 
     /// The state of the whole system, as `/api/system` returns it.
     func system() async throws -> [UInt8] {

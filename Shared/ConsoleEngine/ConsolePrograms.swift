@@ -20,6 +20,14 @@ struct ConsolePrograms: Sendable {
         ]
     }
 
+    /// The running sessions according to the recorder; nil if it does not reply within `limit`.
+    func runningSessions(within limit: Duration) async -> [String]? {
+        guard let list = try? await recorder.send(RecordingList(), timeout: limit) else { return nil }
+        return list.recordings.filter { $0.endDate == nil }.map(\.session)
+    }
+}
+
+extension ConsolePrograms {
     /// Connects to the programs.
     /// - Throws: `ServiceError` (bad configuration) if the key of one is missing, `ZeroMQError`.
     init(_ settings: ConsoleSettings, peers: Peers) throws {
@@ -31,11 +39,5 @@ struct ConsolePrograms: Sendable {
         stepCounter = try peers.client(of: .stepCounter, at: settings.stepCounter, options: options)
         logManager = try peers.client(of: .logManager, at: settings.logManager, options: options)
         archiver = try peers.client(of: .archiver, at: settings.archiver, options: options)
-    }
-
-    /// The running sessions according to the recorder; nil if it does not reply within `limit`.
-    func runningSessions(within limit: Duration) async -> [String]? {
-        guard let list = try? await recorder.send(RecordingList(), timeout: limit) else { return nil }
-        return list.recordings.filter { $0.endDate == nil }.map(\.session)
     }
 }

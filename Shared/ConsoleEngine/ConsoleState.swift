@@ -31,15 +31,22 @@ struct ConsoleState: Encodable {
     var roles: [Role]?
     var version = Version.current
 
-    /// Queries all programs at the same time.
-    /// - Parameter sessions: the running sessions; nil to ask the recorder.
-    static func now(of programs: ConsolePrograms, sessions: [String]?, role: Role?) async -> ConsoleState {
-        async let streams = try? programs.publisher.send(StreamsList(), timeout: limit).streams
-        async let recordings = runningRecordings(sessions, of: programs)
+    /// Queries all programs at the same time, and the recorder for its recordings afterwards: waiting for another program
+    /// must not make them old.
+    /// - Parameter sessions: returns the running sessions; nil to ask the recorder.
+    static func now(
+        of programs: ConsolePrograms, role: Role?, sessions: @Sendable () async -> [String]?
+    ) async -> ConsoleState {
+        async let listed = try? programs.publisher.send(StreamsList(), timeout: limit).streams
         let states = await states(of: programs)
-        return ConsoleState(
-            programs: states, streams: await streams ?? [],
-            recordings: await recordings, roles: role.map { role in Role.allCases.filter { $0 <= role } })
+        var state = ConsoleState(
+            programs: states, streams: await listed ?? [], recordings: [],
+            roles: role.map { role in Role.allCases.filter { $0 <= role } })
+        // A recorder that does not reply would only make this take longer.
+        if states.contains(where: { $0.name == Program.recorder.rawValue && $0.health != nil }) {
+            state.recordings = await runningRecordings(await sessions(), of: programs)
+        }
+        return state
     }
 
     /// The health that each program reports.

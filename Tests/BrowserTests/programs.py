@@ -104,12 +104,12 @@ class Programs:
             self.close()
             raise
 
-    def start(self, name, *options):
-        """Starts a program and waits for its line that reports readiness."""
+    def start(self, name, *options, key=None):
+        """Starts a program, in `running` under its name or a key, and waits for its line that reports readiness."""
         errors = open(os.path.join(self.directory.name, f"{name}.log"), "ab")
         process = subprocess.Popen([os.path.join(PROGRAMS, name), *options], cwd=self.directory.name, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
         errors.close()
-        self.running[name] = process
+        self.running[key or name] = process
         first = []
         for line in process.stdout:
             first.append(line.decode())

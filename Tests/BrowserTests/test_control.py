@@ -77,6 +77,11 @@ class ControlTests(PageTest):
         self.page.click("Start recording")
         self.page.until("document.querySelector('.running').hidden === false")
 
+    def other(self):
+        """A second session, besides the one that the page started."""
+        self.mock.recordings.append({**self.mock.recordings[0], "session": "s2"})
+        self.mock.details["s2"] = self.mock.details["s1"]
+
     def session(self):
         self.span = self.store()
         self.open(self.mock.url, f"sessions/{SESSION}")
@@ -100,6 +105,17 @@ class ControlTests(PageTest):
         self.assertEqual(self.text(".durable"), "Durable up to 0.1 s ago")
         self.assertRegex(self.text(".logs"), r"7,500 samples[\s\S]*1\.3 MB[\s\S]*1 gap[\s\S]*12 recovered")
         self.assertEqual(self.page.focus(), "Stop")
+
+    def test_an_excluded_stream_is_not_recorded_when_it_returns(self):
+        self.record()
+        self.page.click("phone/gyroscope", selector=".choice")
+        del self.mock.streams["phone/gyroscope"]
+        self.mock.send_state()
+        self.page.until("document.querySelector('fieldset.streams').innerText.includes('unavailable')")
+        self.assertEqual(self.page.js("[...document.querySelectorAll('.choice input')].map((input) => input.checked)"), [True, False])
+        self.page.click("Start recording")
+        self.assertEqual(self.mock.wait_call("recording.start")["streams"], ["left-wrist/accelerometer"])
+        self.page.until("document.querySelector('.running').hidden === false")
 
     def test_nonsense_is_refused_with_what_to_write(self):
         self.record()
@@ -174,6 +190,43 @@ class ControlTests(PageTest):
         self.page.until("document.querySelector('#record form').hidden === false")
         self.assertEqual(len([name for name, _ in self.mock.calls if name == "recording.cancel"]), 1)
 
+    def test_cancel_ends_the_session_that_the_dialog_names(self):
+        self.expected = ("409",)
+        self.mock.replies["recording.cancel"] = (409, "the session is over")
+        self.running()
+        self.other()
+        self.mock.send_state()
+        self.page.until("document.querySelectorAll('.running option').length === 2")
+        self.page.click("Cancel …")
+        self.page.until("document.querySelector('dialog[open]')")
+        self.store("s1")
+        del self.mock.recordings[0]
+        self.mock.bus({"schema": "recording.v1", "change": "report", "session": "s1", "status": "finished", "step": "", "date": iso(time.time()), "report": self.mock.details["s1"]["report"]})
+        self.page.until("document.getElementById('messages').innerText.includes('s1 is stored')")
+        self.page.click("Cancel the recording")
+        self.assertEqual(self.mock.wait_call("recording.cancel"), {"session": "s1"})
+        self.page.until("document.getElementById('messages').innerText.includes('the session is over')")
+
+    def test_one_state_without_the_shown_session_does_not_show_another(self):
+        self.running()
+        self.other()
+        del self.mock.recordings[0]
+        self.mock.send_state()
+        self.page.until("document.querySelectorAll('.running option').length === 2")
+        self.assertTrue(self.text("#record .session-name").startswith("s1"))
+        self.mock.send_state()
+        self.page.until("document.querySelector('#record .session-name').innerText.startsWith('s2')")
+
+    def test_a_session_that_ended_meanwhile_is_loaded_again(self):
+        self.running()
+        self.page.js("location.hash = '#/sessions/s1'; 1")
+        self.page.until("document.querySelector('#sessions .badge')?.innerText === 'recording'")
+        self.page.js("location.hash = '#/record'; 1")
+        self.page.until("document.querySelector('#record').hidden === false")
+        self.page.click("Stop")
+        self.page.until("document.querySelector('#sessions .badge')?.innerText === 'not whole'")
+        self.assertIn("3,000", self.text("#sessions"))
+
     def test_a_recording_that_ends_by_itself_says_so(self):
         self.running()
         self.store("s1")
@@ -184,6 +237,7 @@ class ControlTests(PageTest):
         self.running()
         self.store("s1")
         self.ended("finished")
+        self.mock.send_state()
         self.page.until("document.querySelector('#record form').hidden === false")
         self.mock.bus({"schema": "recording.v1", "change": "report", "session": "s1", "status": "finished", "step": "", "date": iso(time.time()), "report": self.mock.details["s1"]["report"]})
         self.page.until("document.getElementById('messages').innerText.includes('s1 is stored')")

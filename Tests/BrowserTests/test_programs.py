@@ -5,7 +5,7 @@ import math
 import unittest
 
 import test_live
-from programs import PROGRAMS, Programs, has_samples
+from programs import ANY, PROGRAMS, Programs, has_samples
 from rig import PageTest
 
 EVIL = "<img src=x onerror=\"document.title='broken'\">"
@@ -130,6 +130,17 @@ class ProgramsTests(PageTest):
         self.programs.cut.is_open = True
         self.page.until(f"/recovered/.test(document.querySelector(\"{SINE} .gaps\").innerText) && /no gaps/.test(document.querySelector(\"{SINE} .gaps\").innerText)")
         self.until_ink(lambda count: count == 0, color="gap")
+
+    def test_the_streams_of_all_publishers_are_listed(self):
+        signal = ["--signal", "sine:amplitude=1,angularFrequency=2,axes=x", "--device", "ankle", "--stream", "gyroscope", "--rate", "100"]
+        second = self.programs.start("sensor-publisher", *ANY, *signal, key="second publisher")
+        self.programs.kill_console()
+        self.programs.options += ["--subscribe", second["publish"]]
+        self.programs.start_console("0")
+        self.open(self.programs.url)
+        self.page.until("document.querySelectorAll('.card').length === 4")
+        self.page.click("Record", selector="nav a")
+        self.page.until("document.querySelectorAll('.choice').length === 4")
 
     def test_a_session_is_recorded_steered_annotated_and_found_whole(self):
         self.open(self.programs.url, "record")

@@ -436,6 +436,25 @@ struct LiveViewTests {
         #expect(bench.view.join(nil, at: bench.now) != nil)
     }
 
+    @Test func streamsThatNoPublisherListedAreKnownByTheirDescriptions() throws {
+        let bench = Bench()
+        let other = StreamName(device: "ankle", stream: "accelerometer")
+        try bench.describe()
+        try bench.describe(other)
+        func heard(besides listed: [StreamDescription] = []) -> [StreamDescription] {
+            bench.view.heardStreams(besides: listed, at: bench.now)
+        }
+        var first = try #require(heard().first)
+        #expect(heard().map(\.name) == [other, Self.name])
+        #expect(heard(besides: [first]).map(\.name) == [Self.name])
+        // Its publisher shuts down; the one of the other stream falls silent.
+        first.over = true
+        try bench.take(first.topic, WireCoding.encode(first))
+        #expect(heard().map(\.name) == [Self.name])
+        bench.advance(5_000)
+        #expect(heard().isEmpty)
+    }
+
     @Test func sessionsThatRunAreKnownByTheirEvents() throws {
         let bench = Bench()
         #expect(bench.view.runningSessions(at: bench.now) == nil)

@@ -1,7 +1,7 @@
 // The view that starts, steers and ends recordings.
 import { announce, button, confirm, field, fill, make, say, write } from "./dom.js";
 import { call, get } from "./api.js";
-import { connect, now, on, store } from "./store.js";
+import { now, on, store } from "./store.js";
 import { remember, remembered } from "./theme.js";
 import { bytes, clock, count, duration, plural, time as timeText, typedDuration } from "./format.js";
 
@@ -83,29 +83,32 @@ function rememberPlan() {
 
 let streamsKey = "";
 function showStreams() {
-  const names = (store.state?.streams ?? []).map((stream) => [`${stream.device}/${stream.stream}`, stream]).sort(([a], [b]) => a < b ? -1 : 1);
-  const key = names.map(([name, stream]) => `${name}=${stream.state}`).join("\n");
+  // An excluded stream that is unavailable is listed too: it would not be recorded when it returns.
+  const states = new Map([...excluded].map((name) => [name, "unavailable"]));
+  for (const stream of store.state?.streams ?? []) states.set(`${stream.device}/${stream.stream}`, stream.state);
+  const names = [...states].sort(([a], [b]) => a < b ? -1 : 1);
+  const key = names.map(([name, state]) => `${name}=${state}`).join("\n");
   if (key === streamsKey) return;
   streamsKey = key;
   const focus = document.activeElement?.dataset?.name;
   fill(form.streams, make("legend", {}, "Streams"),
     names.length === 0 ? make("p", { class: "hint" }, "No streams yet: start a sensor. A recording of all streams may begin before they appear.") : null,
-    names.map(([name, stream]) => make("label", { class: "choice" },
+    names.map(([name, state]) => make("label", { class: "choice" },
       make("input", { type: "checkbox", checked: !excluded.has(name), data: { name }, onchange: (event) => { if (event.target.checked) excluded.delete(name); else excluded.add(name); } }),
-      make("span", {}, name), stream.state !== "running" && make("span", { class: stream.state === "failed" ? "badge bad" : "badge" }, stream.state))));
+      make("span", {}, name), state !== "running" && make("span", { class: state === "failed" ? "badge bad" : "badge" }, state))));
   if (focus) [...form.streams.querySelectorAll("input")].find((input) => input.dataset.name === focus)?.focus();
 }
 
 async function start() {
   const [limit, before] = [typedDuration(form.duration.value), typedDuration(form.before.value)];
   const names = (store.state?.streams ?? []).map((stream) => `${stream.device}/${stream.stream}`);
-  const chosen = names.filter((name) => !excluded.has(name));
+  const chosen = excluded.size === 0 ? ["*"] : names.filter((name) => !excluded.has(name));
   const problem = Number.isNaN(limit) ? `“${form.duration.value}” is not a duration: write 60s, 5m or 1h.`
     : Number.isNaN(before) ? `“${form.before.value}” in Before is not a time: write 30s or 5m.`
-    : names.length > 0 && chosen.length === 0 ? "Choose a stream." : "";
+    : chosen.length === 0 ? "Choose a stream." : "";
   write(form.problem, problem);
   if (problem) return;
-  const parameters = { streams: chosen.length === names.length ? ["*"] : chosen };
+  const parameters = { streams: chosen };
   if (form.session.value.trim()) parameters.session = form.session.value.trim();
   if (form.task.value.trim()) parameters.task = form.task.value.trim();
   const first = lines(form.steps.value)[0];
@@ -117,10 +120,10 @@ async function start() {
   try {
     const reply = await call("recording.start", parameters);
     noteRunning(reply.session);
-    current = reply.session;
     form.session.value = "";
     announce(`Recording ${reply.session} started`);
-    await refresh();
+    await refresh(reply.session);
+    current = reply.session;
     show();
     panel.stop.focus();
   } catch (error) {
@@ -164,13 +167,23 @@ function makePanel() {
 
 const recordingNow = () => store.recordings.find((recording) => recording.session === current);
 
+/** What `recordingNow` was when it was last shown. */
+let shown;
+/** The name of the shown session, if the last state lacked it. */
+let missing = null;
+
+/** Keeps the shown session for one state that lacks it: it may have begun since, or the recorder replied too late. */
+function keepShown(state) {
+  const isMissing = shown?.session === current && !(state.recordings ?? []).some(({ session }) => session === current);
+  if (isMissing && missing !== current) state.recordings = [...(state.recordings ?? []), shown];
+  missing = isMissing ? current : null;
+}
+
 function show() {
   const running = store.recordings;
-  if (!running.some((recording) => recording.session === current)) {
-    // A session that just began may not be in the state yet; one that ended leaves.
-    if (!pending.has(current)) current = running[0]?.session ?? null;
-  }
-  const recording = recordingNow();
+  // A session that ended leaves.
+  if (!recordingNow() && !pending.has(current)) current = running[0]?.session ?? null;
+  const recording = shown = recordingNow();
   form.element.hidden = Boolean(recording);
   panel.element.hidden = !recording;
   const recorder = store.state?.programs?.find((program) => program.name === "recorder");
@@ -273,8 +286,9 @@ function tick() {
 }
 
 let stateAt = 0;
-on("state", () => {
+on("state", (state) => {
   stateAt = performance.now();
+  if (state) keepShown(state);
   for (const { session } of store.recordings) noteRunning(session);
 });
 
@@ -294,11 +308,11 @@ function durability() {
 /** What is under way, by session. */
 const pending = new Map();
 
-async function refresh() {
+async function refresh(session) {
   try {
-    const state = await call("recording.status", { session: current });
-    const recordings = (store.state.recordings ?? []).filter((recording) => recording.session !== current);
-    store.state.recordings = [...recordings, { startDate: new Date(now() * 1000).toISOString(), ...state }];
+    const state = await call("recording.status", { session });
+    remove(session);
+    store.state.recordings = [...(store.state.recordings ?? []), { startDate: new Date(now() * 1000).toISOString(), ...state }];
   } catch { /* the next state says it */ }
 }
 
@@ -306,9 +320,9 @@ async function refresh() {
 let requests = 0;
 
 async function ask(method, parameters, done) {
-  const session = current, number = requests += 1;
+  const { session = current } = parameters, number = requests += 1;
   try {
-    const reply = await call(method, { session, ...parameters });
+    const reply = await call(method, { ...parameters, session });
     const recording = recordingNow();
     if (number === requests && recording?.session === session && reply?.logs && !("report" in reply)) Object.assign(recording, reply);
     if (done) announce(done);
@@ -363,8 +377,13 @@ async function stop() {
   else show();
 }
 
-function ended(session, report) {
+/** Removes a session from the state, which may be older than its end. */
+function remove(session) {
   if (store.state) store.state.recordings = (store.state.recordings ?? []).filter((recording) => recording.session !== session);
+}
+
+function ended(session, report) {
+  remove(session);
   const samples = (report?.streams ?? []).reduce((sum, stream) => sum + (stream.received ?? 0), 0);
   const lost = (report?.streams ?? []).reduce((sum, stream) => sum + (stream.lost ?? 0), 0);
   say(report ? `${session} is stored: ${plural(samples, "sample")}, ${report.isWhole ? "whole" : lost > 0 ? `${count(lost)} lost` : "not whole"}.` : `${session} has ended.`, false);
@@ -376,7 +395,11 @@ async function cancel() {
   const session = current;
   const isSure = await confirm(`Cancel ${session}?`, "It ends without a result and is not archived. Its files stay until it is discarded.", "Cancel the recording");
   if (!isSure) return;
-  if (await ask("recording.cancel", {})) { say(`${session} was cancelled.`); connect(); }
+  // Meanwhile the view may show another session.
+  if (!await ask("recording.cancel", { session })) return;
+  remove(session);
+  say(`${session} was cancelled.`);
+  show();
 }
 
 /** Sessions that ran while this page looked. The report of one may come after the state that does not have it any more. */

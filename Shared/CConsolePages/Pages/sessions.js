@@ -27,7 +27,8 @@ export function setUpSessions(section) {
 /** Shows the list, or a session; or leaves. */
 export function openSessions(isShown, session = null) {
   isOpen = isShown;
-  if (!isShown) return;
+  // It is loaded again when it is shown again: it may have ended since.
+  if (!isShown) { opened = null; return; }
   if (session === null) { opened = null; plots = []; showList(); } else if (session !== opened) { opened = session; showSession(session); }
 }
 
@@ -146,7 +147,7 @@ async function showSession(name) {
       try { detail = { report: await call("recording.status", { session: name }) }; note = second.message; } catch { fill(page.lastChild, second.message); return; }
     }
   }
-  if (opened !== name) return;
+  if (opened !== name || page.parentNode !== root) return;
   // A session that runs has no report yet.
   const report = detail.report ?? detail.summary ?? {};
   const streams = (report.streams ?? []).map((stream) => ({ received: stream.samples, ...stream }));
