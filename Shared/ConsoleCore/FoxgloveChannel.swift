@@ -25,8 +25,9 @@ struct FoxgloveChannel: Hashable {
     let schema: String
 
     /// The channels of a stream, without numbers.
-    static func all(of stream: StreamDescription) -> [FoxgloveChannel] {
-        let topic = "/\(rosName(stream.device))/\(rosName(stream.stream))"
+    /// - Parameter topics: those of all channels.
+    static func all(of stream: StreamDescription, topics: inout TopicNames) -> [FoxgloveChannel] {
+        let topic = topics.add("/\(TopicNames.name(stream.device))/\(TopicNames.name(stream.stream))")
         let properties = stream.fields.enumerated().dropFirst().map { index, name in
             let type = FieldType.type(of: index, in: stream.types)
             return (name, Self.name(of: type), type == .number ? stream.unit : nil)
@@ -38,7 +39,7 @@ struct FoxgloveChannel: Hashable {
         return [
             json,
             FoxgloveChannel(
-                id: 0, stream: stream.name, kind: .imu, topic: "\(topic)/imu", schema: ImuMessage.schema),
+                id: 0, stream: stream.name, kind: .imu, topic: topics.add("\(topic)/imu"), schema: ImuMessage.schema),
         ]
     }
 
@@ -49,12 +50,6 @@ struct FoxgloveChannel: Hashable {
         case .boolean: "boolean"
         default: "object"
         }
-    }
-
-    /// A valid ROS name: letters, digits and underscores.
-    private static func rosName(_ text: String) -> String {
-        let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
-        return name.first?.isNumber == true ? "_" + name : name
     }
 
     var wire: Wire {

@@ -1,3 +1,4 @@
+import Export
 import Messages
 import WebServer
 
@@ -25,6 +26,7 @@ struct FoxgloveHub {
     private var byStream: [StreamName: [FoxgloveChannel]] = [:]
     private var shapes: [StreamName: Shape] = [:]
     private var lastChannel: UInt32 = 0
+    private var topics = TopicNames()
     /// The number of subscriptions, by stream.
     private(set) var subscribers: [StreamName: Int] = [:]
 
@@ -40,8 +42,9 @@ struct FoxgloveHub {
         let shape = Shape(fields: stream.fields, types: stream.types, unit: stream.unit)
         guard shapes[stream.name] != shape else { return nil }
         shapes[stream.name] = shape
-        var new = FoxgloveChannel.all(of: stream)
         let old = byStream[stream.name] ?? []
+        for channel in old { topics.remove(channel.topic) }
+        var new = FoxgloveChannel.all(of: stream, topics: &topics)
         var frames: [UInt8] = []
         if !old.isEmpty {
             frames = FoxgloveText.unadvertise(old.map(\.id))

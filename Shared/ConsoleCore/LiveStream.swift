@@ -15,9 +15,11 @@ final class LiveStream {
         var missing: Range<Int>
         /// Whether some of the samples were given up.
         var isLossy = false
-        /// When the samples before and after were taken, in nanoseconds since 1970.
+        /// When the samples before and after `whole` were taken, in nanoseconds since 1970.
         let from: Int64?
         let to: Int64?
+        /// When the sample before `missing` was taken.
+        var missingFrom: Int64?
     }
 
     let name: StreamName
@@ -141,7 +143,7 @@ final class LiveStream {
         if token.isSame(as: epochToken) { return }
         seal()
         // The publisher was restarted; missing samples of its last run are lost.
-        while !gaps.isEmpty { giveUp(gaps[0].missing) }
+        while !gaps.isEmpty { giveUpFirstGap() }
         epoch = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         epochToken = Array(token)
         next = nil
@@ -181,10 +183,9 @@ final class LiveStream {
     // MARK: Missing samples
 
     private func miss(_ range: Range<Int>, from: Int64?, until: Int64?) {
-        if gaps.count == Self.maximumGaps { giveUp(gaps[0].missing) }
-        let gap = OpenGap(whole: range, missing: range, from: from, to: until)
-        gaps.append(gap)
-        tell(of: gap, range, "open")
+        if gaps.count == Self.maximumGaps { giveUpFirstGap() }
+        gaps.append(OpenGap(whole: range, missing: range, from: from, to: until, missingFrom: from))
+        tell("open", range, from: from, to: until)
     }
 
     /// The next samples to request from the publisher; nil if none are missing.
@@ -208,13 +209,13 @@ final class LiveStream {
             fault = $0
         }
         // Samples that are still missing will not come: the publisher would reply the same again.
-        if isMissing(request), let gap = gaps.first { giveUp(gap.missing) }
+        if isMissing(request) { giveUpFirstGap() }
         return fault
     }
 
     /// Gives up the samples of a replay request.
     func giveUp(_ request: SamplesReplay) {
-        if isMissing(request), let gap = gaps.first { giveUp(gap.missing) }
+        if isMissing(request) { giveUpFirstGap() }
     }
 
     private func isMissing(_ request: SamplesReplay) -> Bool {
@@ -229,15 +230,23 @@ final class LiveStream {
         let range = batch.body.sequence..<batch.body.sequence + batch.body.count
         let wanted = range.clamped(to: missing)
         guard !wanted.isEmpty else { return }
-        if wanted.lowerBound > missing.lowerBound { giveUp(missing.lowerBound..<wanted.lowerBound) }
         try append(wanted.lowerBound - range.lowerBound..<wanted.upperBound - range.lowerBound, of: batch, at: now)
+        if wanted.lowerBound > missing.lowerBound {
+            // These samples follow none of the waiting ones, so the waiting ones begin with them.
+            giveUp(missing.lowerBound..<wanted.lowerBound, until: pending?.firstTime)
+        }
+        gaps[0].missingFrom = pending?.lastTime
         advance(to: wanted.upperBound)
     }
 
-    private func giveUp(_ range: Range<Int>) {
+    private func giveUpFirstGap() { giveUp(gaps[0].missing, until: gaps[0].to) }
+
+    /// Gives up the first missing samples of the first gap.
+    /// - Parameter until: when the sample after them was taken.
+    private func giveUp(_ range: Range<Int>, until: Int64?) {
         samplesLost = samplesLost.addingClamped(range.count)
         gaps[0].isLossy = true
-        tell(of: gaps[0], range, "lost")
+        tell("lost", range, from: gaps[0].missingFrom, to: until)
         advance(to: range.upperBound)
     }
 
@@ -247,10 +256,10 @@ final class LiveStream {
         gaps[0].missing = min(sequence, gap.missing.upperBound)..<gap.missing.upperBound
         guard gaps[0].missing.isEmpty else { return }
         gaps.removeFirst()
-        if !gap.isLossy { tell(of: gap, gap.whole, "recovered") }
+        if !gap.isLossy { tell("recovered", gap.whole, from: gap.from, to: gap.to) }
     }
 
-    private func tell(of gap: OpenGap, _ range: Range<Int>, _ state: String) {
+    private func tell(_ state: String, _ range: Range<Int>, from: Int64?, to: Int64?) {
         gapEvents.append(utf8: "event: gap\ndata: {\"device\":")
         gapEvents.append(jsonString: name.device)
         gapEvents.append(utf8: #","stream":"#)
@@ -260,9 +269,9 @@ final class LiveStream {
         gapEvents.append(utf8: #","count":"#)
         gapEvents.append(range.count)
         gapEvents.append(utf8: #","from":"#)
-        gapEvents.append(time: gap.from)
+        gapEvents.append(time: from)
         gapEvents.append(utf8: #","to":"#)
-        gapEvents.append(time: gap.to)
+        gapEvents.append(time: to)
         gapEvents.append(utf8: #","state":""# + state + "\"}\n\n")
     }
 

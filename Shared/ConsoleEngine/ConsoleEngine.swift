@@ -21,6 +21,8 @@ actor ConsoleEngine: Engine {
     private static let fullBatch = 256
     /// How long a reachable publisher may take to reply to a replay request.
     private static let recoveryLimit = Duration.seconds(10)
+    /// Limit of bytes that wait for a page: about a second of a hundred streams.
+    private static let feedLimit = 512 << 10
 
     enum Queue: Int, EffectQueueName {
         case subscriptions, recoveries, state, delivery
@@ -46,7 +48,7 @@ actor ConsoleEngine: Engine {
     private let publishers: Publishers
     private let server: WebServer
     nonisolated let access: ConsoleAccess
-    private var feeds: [Int: any ViewerFeed] = [:]
+    private var feeds: [Int: ViewerFeed] = [:]
     private var who: [Int: ConnectedViewer] = [:]
     private let data: Directory
     /// Samples left out for viewers that have left.
@@ -126,10 +128,10 @@ actor ConsoleEngine: Engine {
     ///   - role: the viewer's role, which is sent first.
     ///   - address: the viewer's network address.
     /// - Returns: nil if there are too many viewers.
-    func join(_ wanted: Set<StreamName>?, as role: Role, at address: String) -> EventFeed? {
+    func join(_ wanted: Set<StreamName>?, as role: Role, at address: String) -> ViewerFeed? {
         removeGone()
         guard let viewer = core.join(wanted, at: now) else { return nil }
-        let feed = EventFeed()
+        let feed = ViewerFeed(ViewerQueue(limit: Self.feedLimit))
         feed.add(ViewerQueue.Chunk(EventText.roles(role), isGreeting: true))
         feeds[viewer] = feed
         who[viewer] = ConnectedViewer(kind: "page", address: address, role: role, sinceDate: now.date)
@@ -143,7 +145,7 @@ actor ConsoleEngine: Engine {
         removeGone()
         guard let viewer = core.joinFoxglove(as: role) else { return nil }
         let session = FoxgloveSession(engine: self, viewer: viewer, role: role, methods: methods)
-        feeds[viewer] = session
+        feeds[viewer] = session.feed
         who[viewer] = ConnectedViewer(kind: "foxglove", address: address, role: role, sinceDate: now.date)
         perform()
         return session

@@ -4,17 +4,12 @@ import Synchronization
 import WebServer
 
 /// A Foxglove client: the engine fills its queue and the web server empties it; its messages go to the engine.
-final class FoxgloveSession: WebSocketSession, ViewerFeed {
+final class FoxgloveSession: WebSocketSession {
     /// Limit of bytes that wait for a client.
     private static let limit = 1 << 20
 
-    private struct State {
-        var queue = ViewerQueue(limit: limit) { FoxgloveText.behind(samples: $0) }
-        var isGone = false
-        var isOver = false
-    }
-
-    private let state = Mutex(State())
+    let feed = ViewerFeed(ViewerQueue(limit: limit) { FoxgloveText.behind(samples: $0) })
+    private let over = Mutex(false)
     private let engine: ConsoleEngine
     /// The client's number in the engine.
     private let viewer: Int
@@ -28,28 +23,21 @@ final class FoxgloveSession: WebSocketSession, ViewerFeed {
         self.methods = methods
     }
 
-    var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
-    var isGone: Bool { state.withLock { $0.isGone } }
-    var isOver: Bool { state.withLock { $0.isOver } }
-    var samplesLeftOut: Int { state.withLock { $0.queue.samplesLeftOut } }
+    var isEmpty: Bool { feed.isEmpty }
 
-    var waitingBytes: Int { state.withLock { $0.queue.byteCount } }
+    var isOver: Bool { over.withLock { $0 } }
 
-    func add(_ chunk: ViewerQueue.Chunk) {
-        state.withLock { if !$0.isGone { $0.queue.add(chunk) } }
-    }
+    func take(into buffer: UnsafeMutableRawBufferPointer) -> Int { feed.take(into: buffer) }
 
-    func take(into buffer: UnsafeMutableRawBufferPointer) -> Int { state.withLock { $0.queue.take(into: buffer) } }
-
-    func end() { state.withLock { $0.isGone = true } }
+    func end() { feed.end() }
 
     func receive(_ messages: [WebSocketReader.Message]) async {
         for message in messages {
             switch message {
-            case .ping(let body): add(ViewerQueue.Chunk(WebSocketFrame.pong(body)))
+            case .ping(let body): feed.add(ViewerQueue.Chunk(WebSocketFrame.pong(body)))
             case .close:
-                add(ViewerQueue.Chunk(WebSocketFrame.close(code: 1_000)))
-                state.withLock { $0.isOver = true }
+                feed.add(ViewerQueue.Chunk(WebSocketFrame.close(code: 1_000)))
+                over.withLock { $0 = true }
             case .text, .binary:
                 let (requests, running) = await engine.take(message, ofFoxglove: viewer)
                 for request in requests { await engine.answer(request, ask(request, running), to: viewer) }

@@ -6,11 +6,11 @@ import ZeroMQ
 ///
 /// Plain HTTP: every client that reaches the port can read the metrics. Clients take at most a few connections and their
 /// memory, and never delay the program's work.
+///
+/// Unlike `WebServer`, it makes one page at a time: while a program gathers its counts for one page, another would lack
+/// them.
 package actor MetricsServer {
     private static let path = "/metrics"
-    /// The pause after a turn, in nanoseconds: a connection that can't be accepted, because the process has no file descriptors
-    /// left, must not keep the thread busy.
-    private static let pause: Int64 = 1_000_000
 
     private let thread: SocketThread
     private let daemon: WebDaemon
@@ -44,7 +44,7 @@ package actor MetricsServer {
                 let response = WebResponse(type: MetricsPage.contentType, body: await page().text)
                 for (connection, _) in requests { daemon.answer(connection, response) }
             }
-            try await thread.sleep(until: MonotonicClock.now + Self.pause)
+            try await thread.sleep(until: MonotonicClock.now + WebDaemon.pause)
         }
     }
 

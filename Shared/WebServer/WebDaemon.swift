@@ -10,6 +10,10 @@ import ZeroMQ
 ///
 /// Confined to one thread. The library's callbacks are called on it, from within `turn(at:)`.
 package final class WebDaemon {
+    /// The pause after each turn, in nanoseconds: a connection that can't be accepted, because the process has no free
+    /// file descriptors, must not keep the thread busy.
+    package static let pause: Int64 = 1_000_000
+
     /// A connection: its request as far as received, and when it must end, on `MonotonicClock`.
     private struct Exchange {
         var end: Int64

@@ -12,9 +12,6 @@ package actor WebServer {
     static let arguments = [
         "token", "streams", "device", "stream", "from", "to", "columns", "search", "after", "format",
     ]
-    /// The pause after each turn, in nanoseconds: a connection that can't be accepted, because the process has no free file
-    /// descriptors, must not keep the thread busy.
-    private static let pause: Int64 = 1_000_000
 
     private let thread: SocketThread
     private let daemon: WebDaemon
@@ -62,7 +59,7 @@ package actor WebServer {
                         await self.resume(number)
                     }
                 }
-                try await thread.sleep(until: MonotonicClock.now + Self.pause)
+                try await thread.sleep(until: MonotonicClock.now + WebDaemon.pause)
             }
         }
     }

@@ -79,7 +79,7 @@ class Mock:
         self.health = {name: {"status": "ok", "uptime": 12.5, "version": "0.7.0", "measures": {}}
                        for name in ("sensor-publisher", "recorder", "step-counter", "log-manager", "archiver")}
         self.health["recorder"]["measures"] = {"commitLatencyMedianSeconds": 0.052, "commitLatency99PercentSeconds": 0.098, "behindSeconds": 0.01}
-        self.system = None
+        self.system = {}
         self.changed = threading.Condition()
         self.calls = []
         self.requests = []
@@ -185,7 +185,7 @@ class Mock:
             stream = self.streams[f"{query['device']}/{query['stream']}"]
             start = max(float(query["from"]), self.history_from)
             return self.answer(handler, stream.columns(start, float(query["to"]), int(query["columns"])))
-        if path == "/api/system" and self.system is not None:
+        if path == "/api/system":
             return self.answer(handler, self.system)
         if path == "/api/sessions":
             found = [entry for entry in self.sessions if query.get("search", "") in entry["session"]]

@@ -334,6 +334,16 @@ class LiveTests(PageTest):
         self.page.click("Live", selector=".toolbar button")
         self.page.until("document.querySelector('.where').innerText === 'now'")
 
+    def test_the_past_of_a_stream_that_the_console_does_not_know_yet_is_asked_for_again(self):
+        self.expected = ("404",)
+        self.live()
+        self.mock.missing = {"/api/history"}
+        self.mock.requests.clear()
+        self.page.js(f"import('/assets/live.js').then(({{ moveTo }}) => {{ moveTo({self.start - 60}); return true; }})")
+        self.mock.wait(lambda: len([path for path, query in self.mock.requests if path == "/api/history" and query["stream"] == "accelerometer" and float(query["to"]) < self.start - 50]) > 1, "second request")
+        self.mock.missing = set()
+        self.until_ink_at(self.start - 65)
+
     def test_arrow_keys_and_dragging_scroll(self):
         self.live()
         self.page.js("document.activeElement.blur()")
@@ -515,9 +525,9 @@ class LiveTests(PageTest):
         self.mock.wait_viewer()
         self.page.until("document.getElementById('connection').innerText === 'connected'")
 
-    def test_a_console_without_events_and_history_is_said_in_words(self):
+    def test_a_console_that_sends_no_events_is_said_in_words(self):
         self.expected = ("404",)
-        self.mock.missing = {"/api/events", "/api/history"}
+        self.mock.missing = {"/api/events"}
         self.open(self.mock.url)
         self.page.until("document.getElementById('notice').innerText.includes('sends no live samples to this page')")
         self.page.until("document.querySelectorAll('.card').length === 4")

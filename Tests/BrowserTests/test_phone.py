@@ -70,9 +70,9 @@ class PhonePrograms(Programs):
             # Each program must know the other's address before it starts.
             sockets = f"ipc://{self.directory.name}"
             recorder = [f"{sockets}/r-events", f"{sockets}/r"]
-            self.publisher = self.start(
-                "sensor-publisher", *ANY, "--signal", "walk", "--device", "taken", "--listen-http", "127.0.0.1:0", "--http-identity", "identity",
-                "--recorder-events", recorder[0], "--recorder", recorder[1])
+            self.publishing = [
+                "--signal", "walk", "--device", "taken", "--http-identity", "identity", "--recorder-events", recorder[0], "--recorder", recorder[1]]
+            self.publisher = self.start("sensor-publisher", *ANY, "--listen-http", "127.0.0.1:0", *self.publishing)
             self.recorder = self.start(
                 "recorder", *data, "--subscribe", self.publisher["publish"], "--publish", recorder[0], "--reply", recorder[1])
             self.link = re.search(r"while it shows (\S+)", self.publisher["said"]).group(1)
@@ -81,6 +81,14 @@ class PhonePrograms(Programs):
         except BaseException:
             self.close()
             raise
+
+    def restart_publisher(self):
+        """Kills the publisher, and starts it on the same addresses."""
+        self.running["sensor-publisher"].kill()
+        self.running["sensor-publisher"].wait()
+        self.start(
+            "sensor-publisher", "--publish", self.publisher["publish"], "--reply", self.publisher["reply"],
+            "--listen-http", f"127.0.0.1:{self.cut.target[1]}", *self.publishing)
 
     def start_proxy(self):
         """Puts a web server between the phone and the publisher."""
@@ -225,6 +233,30 @@ class PhoneTests(PageTest):
         self.assertEqual(self.page.js("document.getElementById('backlog').innerText"), "0")
         said, _ = self.programs.end(session)
         self.assertEqual(len(self.samples("phone-1", "left-hand/accelerometer")), count, said)
+
+    def test_what_was_acknowledged_shortly_before_a_kill_is_sent_again_after_stop(self):
+        self.open_phone(script="""
+            const real = globalThis.fetch;
+            globalThis.ends = 0;
+            globalThis.taken = new Set();
+            globalThis.fetch = async (...request) => {
+                const response = await real(...request);
+                if (request[0] === "/samples" && response.status === 200) {
+                    const { stream, first, samples, last } = JSON.parse(request[1].body);
+                    if (last) globalThis.ends += 1;
+                    if (stream === "accelerometer") samples.forEach((_, index) => globalThis.taken.add(first + index));
+                }
+                return response;
+            };""")
+        self.start("left-hand")
+        self.page.until("Number(document.getElementById('safe').innerText) > 100", "samples at the computer")
+        self.page.click("Stop")
+        # Accelerometer, acceleration without gravity, and gyroscope.
+        self.page.until("globalThis.ends === 3", "acknowledged end")
+        self.assertEqual(self.page.js("taken.size"), len(self.page.js("seen")))
+        self.page.js("taken.clear(); 1")
+        self.programs.restart_publisher()
+        self.page.until(f"taken.size === {len(self.page.js('seen'))}", "sample that is sent again")
 
     def test_a_phone_that_is_renamed_after_a_reload_ends_its_run(self):
         self.open_phone(script="""

@@ -201,10 +201,24 @@ struct LiveViewTests {
         bench.view.take([try WireCoding.encode(Bench.batch(3, [4, 5]))][...], count: 2, for: request, at: bench.now)
         bench.advance(50)
         let text = bench.text(viewer)
-        #expect(text.contains(#""first":1,"count":2,"from""#) && text.contains(#""state":"lost""#))
+        #expect(text.contains(#""first":1,"count":2,"from":1800000000,"to":1800000000.03,"state":"lost"}"#))
         #expect(text.contains(#""x":[4,5]"#) && !text.contains("recovered"))
         #expect(bench.view.samplesLost == 2)
         #expect(bench.view.missing(Self.name, at: bench.now) == nil)
+    }
+
+    @Test func aLossAfterSamplesThatArrivedBeginsWithThem() throws {
+        let (bench, viewer) = try Self.viewed()
+        try bench.publish(Bench.batch(0, [1]))
+        try bench.publish(Bench.batch(5, [6]))
+        let first = try #require(bench.view.missing(Self.name, at: bench.now)).request
+        bench.view.take([try WireCoding.encode(Bench.batch(1, [2, 3]))][...], count: 2, for: first, at: bench.now)
+        let second = try #require(bench.view.missing(Self.name, at: bench.now)).request
+        #expect(second.from == 3 && second.count == 2)
+        bench.view.giveUp(second, reason: .notRetained, at: bench.now)
+        bench.advance(50)
+        let lost = #""first":3,"count":2,"from":1800000000.02,"to":1800000000.05,"state":"lost"}"#
+        #expect(bench.text(viewer).contains(lost))
     }
 
     @Test func theLastSamplesAreMissedByTheDescription() throws {
@@ -352,6 +366,19 @@ struct LiveViewTests {
         #expect(greeting.contains(#""topic":"/phone/userAcceleration""#))
         #expect(greeting.contains(#""topic":"/phone/accelerometer/imu""#))
         #expect(!greeting.contains(#"cceleration/imu""#))
+    }
+
+    @Test func streamsWhoseNamesDifferInPunctuationHaveDifferentTopics() throws {
+        let bench = Bench()
+        for device in ["left-wrist", "left_wrist"] {
+            try bench.describe(StreamName(device: device, stream: "accelerometer"), fields: ["x", "y", "z"], unit: "g")
+        }
+        let client = try #require(bench.view.joinFoxglove(as: .listen))
+        bench.perform()
+        let greeting = bench.text(client)
+        for topic in ["accelerometer", "accelerometer/imu", "accelerometer_", "accelerometer_/imu"] {
+            #expect(greeting.ranges(of: #""topic":"/left_wrist/\#(topic)""#).count == 1, "\(topic)")
+        }
     }
 
     @Test func whatFoxgloveAsksIsAskedAndAnswered() throws {

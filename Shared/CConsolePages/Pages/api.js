@@ -7,9 +7,6 @@ export class ApiError extends Error {
     this.status = status;
     this.code = code;
   }
-
-  /** Whether this console has no such thing yet. */
-  get isMissing() { return this.status === 404 || this.status === 405; }
 }
 
 /** Gets JSON. */
@@ -48,12 +45,6 @@ async function ask(path, options) {
   const known = {
     401: "Open the link that the console printed when it started: this browser has no valid token.",
     403: `This is not allowed${said ? `: ${said}` : ""}.`,
-    404: said ? `${said}.` : "This console does not have this yet.",
   };
   throw new ApiError(response.status, known[response.status] ?? (said ? `${said}.` : `The console answered with status ${response.status}.`), body?.error?.code);
-}
-
-/** Says that a view's data is not there, in words. */
-export function missing(what, error) {
-  return error.isMissing ? `${what}: this console does not have this yet.` : `${what}: ${error.message}`;
 }

@@ -1,7 +1,7 @@
 // The view of all streams as they are sampled: a grid of moving plots that share one span of time.
 import { announce, button, fill, make, write } from "./dom.js";
 import { call } from "./api.js";
-import { backfill, history, now, on, seriesOf, store, want } from "./store.js";
+import { backfill, history, now, on, seriesOf, store, untilDescribed, want } from "./store.js";
 import { Series } from "./series.js";
 import { drawSeries, drawSpectra, plotOf, plotWidth, spectrum } from "./plot.js";
 import { colorName, onColors, remember, remembered } from "./theme.js";
@@ -119,7 +119,7 @@ export function moveTo(end) {
 function reach() {
   let longest = 30;
   for (const { series } of cards.values()) {
-    longest = Math.max(longest, store.hasHistory ? series.description?.retention ?? 600 : 0, series.count > 0 ? now() - series.first : 0);
+    longest = Math.max(longest, series.description?.retention ?? 600, series.count > 0 ? now() - series.first : 0);
   }
   return Math.min(longest, 86_400);
 }
@@ -144,7 +144,6 @@ let pastTimer = null;
 function askPast() {
   clearTimeout(pastTimer);
   pastTimer = setTimeout(() => {
-    if (!store.hasHistory) return;
     const to = rightEdge(), from = to - view.window;
     for (const card of cards.values()) if (card.isVisible) card.ask(from, to);
   }, 150);
@@ -269,7 +268,7 @@ class Card {
     if (!series.isFresh && series.count > 0) this.ask(rightEdge() - view.window, rightEdge());
   }
 
-  remove() { seer.unobserve(this.element); measurer.unobserve(this.canvas); this.element.remove(); }
+  remove() { this.request = null; seer.unobserve(this.element); measurer.unobserve(this.canvas); this.element.remove(); }
 
   toggleSize() {
     const isLarge = this.element.classList.toggle("large");
@@ -305,7 +304,7 @@ class Card {
   /** Gets what is needed to show a span. */
   ask(from, to) {
     const { series } = this;
-    if (!store.hasHistory || this.canvas.hidden && !series.fields.length) return;
+    if (this.canvas.hidden && !series.fields.length) return;
     for (const hole of series.takeHoles(from, to)) backfill(series, hole.from, hole.to);
     if (view.end === null) {
       const start = Math.max(from - 1, now() - (series.description?.retention ?? 600));
@@ -319,11 +318,17 @@ class Card {
     const columns = Math.min(2000, Math.ceil(plotWidth(this.canvas)));
     const request = this.request = {};
     this.isAsking = true;
+    this.problem = null;
     history(series.name, from, to, columns).then((past) => {
       if (this.request !== request) return;
       this.past = Series.of(series.name, past);
       this.past.span = { from, to };
-    }).catch((error) => { if (error.isMissing) store.hasHistory = false; }).finally(() => { if (this.request === request) { this.isAsking = false; this.isDirty = true; } });
+    }).catch((error) => {
+      if (this.request !== request) return;
+      this.problem = error.message;
+      // A console that has just started does not know every stream yet.
+      if (error.status === 404) setTimeout(() => { if (this.request === request && view.end !== null) this.ask(from, to); }, untilDescribed);
+    }).finally(() => { if (this.request === request) { this.isAsking = false; this.isDirty = true; } });
   }
 
   point(event) {
@@ -351,7 +356,7 @@ class Card {
     drawSeries(this.canvas, source, {
       from, to, key, cursor, lines: this.lines, gaps: [...series.gaps.values(), ...(source === series ? [] : source.gaps.values())],
       marks: marksOf(series.name),
-      empty: this.isAsking ? "asking the publisher …" : view.end === null ? "no samples in this time" : store.hasHistory ? "the publisher has no samples for this time" : "the page has no samples for this time",
+      empty: this.isAsking ? "asking the publisher …" : view.end === null ? "no samples in this time" : this.problem ?? "the publisher has no samples for this time",
     });
   }
 

@@ -1,6 +1,6 @@
 // The list of stored sessions, and the page of one.
 import { button, confirm, facts, fill, make, say, table, write } from "./dom.js";
-import { call, get, missing, post, query } from "./api.js";
+import { call, get, post, query } from "./api.js";
 import { drawSeries, plotOf, plotWidth } from "./plot.js";
 import { Series } from "./series.js";
 import { colorName, onColors } from "./theme.js";
@@ -52,19 +52,12 @@ function showList() {
   load();
 }
 
-/** Gets the list: from the server's own, or from the programs where it has none yet. */
 async function load(after = null) {
   request?.abort();
   const mine = request = new AbortController();
   const search = list.search.value.trim();
   try {
-    let page;
-    try {
-      page = await get(`/api/sessions${query({ search, after })}`, mine.signal);
-    } catch (error) {
-      if (!error.isMissing) throw error;
-      page = await fromPrograms(search);
-    }
+    const page = await get(`/api/sessions${query({ search, after })}`, mine.signal);
     if (mine.signal.aborted) return;
     list.sessions = after ? [...list.sessions, ...page.sessions] : page.sessions;
     list.next = page.next ?? null;
@@ -72,30 +65,9 @@ async function load(after = null) {
     fill(list.rows, list.sessions.map(row));
     write(list.status, list.sessions.length === 0 ? (search ? "No session matches." : "No sessions yet. Record one, and it appears here.") : `${plural(list.sessions.length, "session")}${list.next ? " and more" : ""}`);
   } catch (error) {
-    if (error.name !== "AbortError") write(list.status, missing("The sessions can't be shown", error));
+    if (error.name !== "AbortError") write(list.status, `The sessions can't be shown: ${error.message}`);
   }
 }
-
-/** What the recorder and the archiver list, for a console without /api/sessions. */
-async function fromPrograms(search) {
-  const sessions = [];
-  let after;
-  // The bound: ten pages.
-  for (let page = 0; page < 10; page += 1) {
-    const reply = await call("recording.list", after ? { after } : {});
-    sessions.push(...(reply.recordings ?? []));
-    if (!reply.more || sessions.length === 0) break;
-    after = sessions.at(-1).session;
-  }
-  let archives = [];
-  try { archives = (await call("archive.list")).archives ?? []; } catch { /* without an archiver there is no archive */ }
-  const byName = new Map(archives.map((archive) => [archive.session, archive]));
-  const needle = search.toLowerCase();
-  return { sessions: sessions.reverse().filter((session) => session.session.toLowerCase().includes(needle)).map((session) => ({ ...session, archive: byName.get(session.session), receipt: byName.get(session.session)?.receipt })) };
-}
-
-/** What became of a session's archive: the archiver's word, or what its files say. */
-const archiveState = (session) => session.archive?.state ?? (session.archive ? (session.receipt ? "uploaded" : "made") : null);
 
 function wholeness(session) {
   if (session.status === "running" || (!session.endDate && session.status !== "cancelled")) return make("span", { class: "badge live" }, "recording");
@@ -105,8 +77,7 @@ function wholeness(session) {
 }
 
 function archiveBadge(session) {
-  const state = archiveState(session);
-  return state && make("span", { class: state === "failed" ? "badge bad" : session.receipt ? "badge good" : "badge" }, `archive ${state}`);
+  return session.archive && make("span", { class: session.receipt ? "badge good" : "badge" }, `archive ${session.receipt ? "uploaded" : "made"}`);
 }
 
 function row(session) {
@@ -133,19 +104,12 @@ async function showSession(name) {
   const path = `/api/sessions/${encodeURIComponent(name)}`;
   const page = make("div", { class: "session" }, make("p", {}, make("a", { href: "#/sessions" }, "← All sessions")), make("h1", { class: "session-name" }, name), make("p", { class: "summary", role: "status" }, "Opening …"));
   fill(root, page);
-  let detail, note = "";
+  let detail;
   try {
     detail = await get(path);
   } catch (error) {
-    if (!error.isMissing) { fill(page.lastChild, error.message); return; }
-    try {
-      // The recorder knows the report, whatever the console has.
-      const reply = await call("recording.result", { session: name });
-      detail = { report: reply.report ?? reply, annotations: reply.report?.annotations, gaps: null, steps: null, files: null };
-      note = "This console does not have overviews and files yet; this is the recorder's report.";
-    } catch (second) {
-      try { detail = { report: await call("recording.status", { session: name }) }; note = second.message; } catch { fill(page.lastChild, second.message); return; }
-    }
+    fill(page.lastChild, error.message);
+    return;
   }
   if (opened !== name || page.parentNode !== root) return;
   // A session that runs has no report yet.
@@ -167,7 +131,6 @@ async function showSession(name) {
   fill(page,
     make("p", {}, make("a", { href: "#/sessions" }, "← All sessions")),
     make("div", { class: "title" }, make("h1", { class: "session-name" }, name), wholeness({ ...report, whole: report.isWhole }), archiveBadge(detail) ?? archiveBadge(report)),
-    note && make("p", { class: "note" }, note),
     facts([
       ["Started", report.startDate && date(report.startDate)], ["Length", Number.isFinite(to - from) ? duration(to - from) : isRunning ? "still recording" : null],
       ["Task", report.task], ["Samples", streams.length > 0 ? count(total("received")) : null], ["Recovered", streams.length > 0 ? count(total("recovered")) : null], ["Lost", streams.length > 0 ? count(total("lost")) : null],
@@ -197,22 +160,18 @@ async function showSession(name) {
     page.append(make("h2", {}, "Streams"), table("Streams", ["Stream", "Expected", "Received", "Recovered", "Lost", "Paused", "Rate", "Size", "Export"], streams.map((stream) => [
       stream.stream, count(stream.expected), count(stream.received ?? 0), count(stream.recovered ?? 0), count(stream.lost ?? 0), count(stream.paused ?? 0),
       Number.isFinite(stream.actualRate) ? `${value(stream.actualRate)}${stream.nominalRate ? ` of ${stream.nominalRate}` : ""} Hz` : "–", bytes(stream.bytes ?? 0),
-      detail.files ? make("a", { href: `${path}/export${query({ format: "csv", stream: stream.stream })}`, download: "", "aria-label": `Export ${stream.stream} as CSV` }, "CSV") : ""])));
+      make("a", { href: `${path}/export${query({ format: "csv", stream: stream.stream })}`, download: "", "aria-label": `Export ${stream.stream} as CSV` }, "CSV")])));
   }
   if (report.clocks?.length > 0) {
     page.append(make("h2", {}, "Clocks"), table("Clocks of the publishers", ["Publisher", "Ahead at first", "Ahead at last", "Drift", "Uncertainty"], report.clocks.map((clock) => [
       clock.endpoint, duration(clock.first), duration(clock.last), Number.isFinite(clock.drift) ? `${(clock.drift * 1e6).toFixed(1)} ppm` : "–", duration(clock.uncertainty)])));
   }
-  if (detail.files) {
-    page.append(make("h2", {}, "Files"), table("Files", ["File", "Size", "SHA-256"], detail.files.map((file) => [
-      make("a", { href: `${path}/files/${encodeURIComponent(file.name)}`, download: file.name }, file.name), bytes(file.size ?? file.bytes), make("code", { title: file.sha256 }, file.sha256 ? `${file.sha256.slice(0, 12)}…` : "–")])));
-  }
+  page.append(make("h2", {}, "Files"), table("Files", ["File", "Size", "SHA-256"], detail.files.map((file) => [
+    make("a", { href: `${path}/files/${encodeURIComponent(file.name)}`, download: file.name }, file.name), bytes(file.size ?? file.bytes), make("code", { title: file.sha256 }, file.sha256 ? `${file.sha256.slice(0, 12)}…` : "–")])));
   if (isRunning) return;
   page.append(make("h2", {}, "Export"));
-  if (detail.files) {
-    page.append(make("div", { class: "buttons" }, [["mcap", "MCAP, for Foxglove"], ["xdf", "XDF, for Lab Streaming Layer tools"]].map(([format, label]) =>
-      make("a", { class: "button", href: `${path}/export${query({ format })}`, download: "" }, label))));
-  }
+  page.append(make("div", { class: "buttons" }, [["mcap", "MCAP, for Foxglove"], ["xdf", "XDF, for Lab Streaming Layer tools"]].map(([format, label]) =>
+    make("a", { class: "button", href: `${path}/export${query({ format })}`, download: "" }, label))));
   page.append(make("p", { class: "hint" }, "For all formats, with a list of what was read and what is missing, run this on the recorder's machine:"), make("pre", { tabIndex: 0 }, `recorder export data/recordings/${name} --to exports --format bids`));
 }
 
@@ -226,7 +185,7 @@ async function verify(path, output, control) {
     fill(output, whole ? "Verified: whole, and every file is as it was written." : "Verified: not whole.", problems.length > 0 && make("ul", {}, problems.slice(0, 50).map((problem) => make("li", {}, typeof problem === "string" ? problem : JSON.stringify(problem)))));
   } catch (error) {
     output.className = "verified bad";
-    write(output, missing("It was not verified", error));
+    write(output, `It was not verified: ${error.message}`);
   } finally { control.disabled = false; }
 }
 
@@ -311,7 +270,7 @@ async function loadPlot(plot, path, span) {
     write(plot.state, plot.source.gaps.size > 0 ? `${plural(plot.source.gaps.size, "gap")} here` : "no gaps here");
   } catch (error) {
     if (error.name === "AbortError") return;
-    plot.problem = error.isMissing ? "this console does not have overviews yet" : error.message;
+    plot.problem = error.message;
   }
   draw(plot);
 }

@@ -18,11 +18,13 @@ function tell(kind, detail) {
 const maximumEvents = 200;
 /** Backfills under way at once: each costs a publisher a replay. */
 const maximumRequests = 4;
+/** After so many milliseconds, each publisher has described its streams again: it does once a second. */
+export const untilDescribed = 1100;
 
 export const store = {
   /** The body of /api/state; null before the first. */
   state: null,
-  /** connecting, live, polling (a console without events), lost or refused. */
+  /** connecting, live, polling (the console answers, but sends no events), lost or refused. */
   connection: "connecting",
   /** Why, for people. */
   reason: "",
@@ -36,8 +38,6 @@ export const store = {
   behind: 0,
   /** How far back plots look, in seconds: what is fetched of the past. */
   window: 10,
-  /** Whether the server has /api/history. */
-  hasHistory: true,
 
   /** What this page may do, from the event of this name. */
   given: [],
@@ -132,9 +132,9 @@ export function connect() {
 async function resume() {
   try {
     setState(await get("/api/state"));
-    // It answers, so events failed alone: not there yet, or cut this moment.
+    // It answers, so events failed alone: refused, or cut this moment.
     attempt += 1;
-    if (attempt > 1) setConnection("polling", "This console sends no live samples to this page: it does not have them yet, or too many pages are open. The page updates every two seconds.");
+    if (attempt > 1) setConnection("polling", "This console sends no live samples to this page, perhaps because too many pages are open. The page updates every two seconds.");
     timer = setTimeout(attempt < 2 || attempt % 5 === 0 ? connect : resume, attempt > 1 ? 2000 : 300);
   } catch (error) {
     attempt += 1;
@@ -223,7 +223,7 @@ let underWay = 0;
 
 /** Fills a span of a series from what the publisher keeps. */
 export function backfill(series, from, to, tries = 3) {
-  if (!store.hasHistory || !(to - from > 0.02) || tries === 0) return;
+  if (!(to - from > 0.02) || tries === 0) return;
   waiting.push({ series, from, to, tries });
   if (waiting.length > 100) waiting.shift();
   next();
@@ -239,9 +239,10 @@ async function next() {
     tell("samples", series);
     // The newest samples may not be known to be replayable yet: a publisher tells how far it is once a second.
     const end = past.times.length > 0 ? past.times.at(-1) + past.width : from;
-    if (to - end > Math.max(3 * series.period, 0.02) && now() - to < 5) setTimeout(() => backfill(series, Math.max(from, end), to, tries - 1), 1100);
+    if (to - end > Math.max(3 * series.period, 0.02) && now() - to < 5) setTimeout(() => backfill(series, Math.max(from, end), to, tries - 1), untilDescribed);
   } catch (error) {
-    if (error.isMissing) store.hasHistory = false;
+    // A console that has just started does not know every stream yet.
+    if (error.status === 404) setTimeout(() => backfill(series, from, to, tries - 1), untilDescribed);
   } finally {
     underWay -= 1;
     next();

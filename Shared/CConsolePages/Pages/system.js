@@ -1,6 +1,6 @@
 // The view of the programs: how they are, the disk, thresholds, queues, clocks, and what they report.
 import { button, facts, fill, make, table, tell, write } from "./dom.js";
-import { call, get, missing } from "./api.js";
+import { call, get } from "./api.js";
 import { on, store } from "./store.js";
 import { bytes, date, duration, measure, reason, text } from "./format.js";
 
@@ -34,7 +34,7 @@ async function addPhone() {
   try {
     const { link, code } = await call("phones.link");
     tell("Add a phone", make("p", {}, "Point the phone's camera at the code, and press Start on the page that opens."), drawing(code), make("p", {}, make("a", { href: link, rel: "noreferrer" }, link)));
-  } catch (error) { tell("Add a phone", make("p", { class: "problem" }, missing("There is no link for phones", error))); }
+  } catch (error) { tell("Add a phone", make("p", { class: "problem" }, `There is no link for phones: ${error.message}`)); }
 }
 
 /** A QR code with the margin that cameras need. */
@@ -79,32 +79,19 @@ function show() {
   write(parts.version, `console ${state.version ?? ""} · this page may ${store.roles.join(", ")}`);
 }
 
-let hasSystem = true;
 async function load() {
-  try {
-    if (hasSystem) showSystem(await get("/api/system"));
-  } catch (error) {
-    if (error.isMissing) hasSystem = false;
-    else fill(parts.storage, make("p", { class: "hint" }, missing("The storage can't be shown", error)));
-  }
-  if (!hasSystem) await fromPrograms();
+  try { showSystem(await get("/api/system")); } catch (error) { showNoStorage(error.message); }
   if (isOpen) timer = setTimeout(load, 5000);
 }
 
-/** Disk and thresholds from log-manager, for a console without /api/system. */
-async function fromPrograms() {
-  try {
-    const [usage, thresholds] = await Promise.all([call("logs.usage", { logs: true }), call("logs.thresholds")]);
-    showStorage(usage, thresholds);
-  } catch (error) { fill(parts.storage, make("p", { class: "hint" }, missing("The storage can't be shown", error))); }
-}
+function showNoStorage(why) { fill(parts.storage, make("p", { class: "hint" }, `The storage can't be shown: ${why}`)); }
 
 /** Whatever the server tells: storage as bars, all else as tables by its names. */
 function showSystem(system) {
   const { date: at, programs, health, disk, usage, thresholds, ...others } = system ?? {};
   const used = usage ?? disk;
   if (used && Number.isFinite(used.totalBytes ?? used.freeBytes)) showStorage(used, thresholds ?? used.thresholds ?? {});
-  else fromPrograms();
+  else showNoStorage("log-manager does not answer, and the console can't read its data directory.");
   fill(parts.more, Object.entries(others).filter(([, entry]) => entry && typeof entry === "object").map(([name, entry]) => [make("h2", {}, titles[name] ?? heading(name)), generic(name, entry)]));
 }
 

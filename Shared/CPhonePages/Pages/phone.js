@@ -17,6 +17,8 @@ const pause = 1000;
 const longestPause = 5000;
 const longestAnswer = 10000;
 const batch = 2000;
+/** How long a run is kept after its end was acknowledged: a program that is killed may not have passed on its last samples. */
+const keptAfterEnd = 10000;
 /** How many seconds without an event are worth a word. */
 const patience = 5;
 
@@ -160,14 +162,18 @@ const refusals = new Map();
  *  Runs under a name that is refused wait, and do not keep those under other names waiting.
  *  @returns whether there is more to send. */
 async function sendSome() {
-  for (const stored of await store.runs()) {
+  const runs = await store.runs();
+  for (const [index, stored] of runs.entries()) {
     const one = latest?.run === stored.run ? latest : stored;
     if (refusals.get(one.device)?.until > performance.now()) continue;
+    const isReplaced = runs.slice(index + 1).some(({ device }) => device === one.device);
     try {
-      const hasMore = await sendSomeOf(one);
+      const hasMore = await sendSomeOf(one, isReplaced);
       refusals.delete(one.device);
       if (hasMore) return true;
     } catch (error) {
+      // No sample waits if only the end is to be repeated.
+      if (!isReplaced && ends.has(one.run)) continue;
       if (!(error instanceof Refusal)) throw error;
       refusals.set(one.device, { message: error.message, until: performance.now() + longestPause });
     }
@@ -175,16 +181,34 @@ async function sendSome() {
   return false;
 }
 
-/** @returns whether there is more to send of a run. */
-async function sendSomeOf(one) {
+/** By run, when its end was acknowledged for the first time. */
+const ends = new Map();
+
+/** @param isReplaced whether a later run of the same device waits to be sent.
+ *  @returns whether there is more to send of a run. */
+async function sendSomeOf(one, isReplaced) {
   // Asked before its samples are read: what comes while some are sent would be missed.
   const { isOver } = one;
   let hasMore = false;
   for (const name of names) hasMore = await send(one, name) || hasMore;
   if (hasMore || !isOver) return hasMore;
+  const endedAt = ends.get(one.run);
+  if (!isReplaced && performance.now() - endedAt < keptAfterEnd) return false;
   // The computer is told that this silence is none. One that was started anew may ask for more.
-  for (const name of names) if (await send(one, name, true)) return true;
+  for (const name of names) {
+    if (!await send(one, name, true)) continue;
+    ends.delete(one.run);
+    return true;
+  }
+  if (endedAt === undefined) {
+    ends.set(one.run, performance.now());
+    // A later run waits for the second time.
+    if (isReplaced) await new Promise((resolve) => { setTimeout(resolve, pause); });
+    return isReplaced;
+  }
+  // A later run is sent only after this: otherwise a computer that was started anew might take this one for the later.
   await store.removeRun(one.run);
+  ends.delete(one.run);
   return false;
 }
 

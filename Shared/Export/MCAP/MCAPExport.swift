@@ -10,7 +10,7 @@ package struct MCAPExport: ExportWriter {
     private let session: ExportedSession
     private let file: OutputFile
     private var writer: MCAPWriter
-    private var topics: Set<String> = []
+    private var topics = TopicNames(["/session/gaps", "/session/events"])
     private let gaps: Int
     private let events: Int
     private var gapCount: UInt32 = 0
@@ -95,7 +95,6 @@ package struct MCAPExport: ExportWriter {
             JSONSchema.text(title: "holdfast.event", [("event", "string", nil), ("step", "string", nil)]),
             to: &file.buffer)
         events = writer.addChannel("/session/events", schema: eventSchema, encoding: "json", to: &file.buffer)
-        topics = ["/session/gaps", "/session/events"]
         for name in streams.filter(Self.isAccelerometer).map(\.name)
         where imus[name.device] == nil || name.stream == "accelerometer" {
             imus[name.device] = name
@@ -115,15 +114,15 @@ package struct MCAPExport: ExportWriter {
 
     package mutating func begin(_ stream: ExportedStream) throws(RecordingError) {
         self.stream = stream
-        let device = Self.name(stream.name.device)
+        let device = TopicNames.name(stream.name.device)
         let schema = writer.addSchema(
             stream.name.description, encoding: "jsonschema", JSONSchema.text(of: stream), to: &file.buffer)
         var metadata = [("device", stream.name.device), ("stream", stream.name.stream)]
         if let rate = stream.rate { metadata.insert(("rate", "\(rate)"), at: 1) }
         if let unit = stream.unit { metadata.append(("unit", unit)) }
         channel = writer.addChannel(
-            topic("/\(device)/\(Self.name(stream.name.stream))"), schema: schema, encoding: "json", metadata: metadata,
-            to: &file.buffer)
+            topics.add("/\(device)/\(TopicNames.name(stream.name.stream))"), schema: schema, encoding: "json",
+            metadata: metadata, to: &file.buffer)
         kinds = stream.columns.map(\.kind)
         var text = ByteBuffer(capacity: 512)
         keyEnds = stream.columns.enumerated().map { index, column in
@@ -139,7 +138,7 @@ package struct MCAPExport: ExportWriter {
         else { return }
         if ros == nil { ros = try beginRos() }
         guard var ros else { return }
-        let name = topic("/\(device)/imu" + (imus[stream.name.device] == stream.name ? "" : "_"))
+        let name = topics.add("/\(device)/imu" + (imus[stream.name.device] == stream.name ? "" : "_"))
         let qos = [("offered_qos_profiles", "")]
         imu = Imu(
             channel: writer.addChannel(
@@ -289,16 +288,4 @@ package struct MCAPExport: ExportWriter {
 
     /// A time as written to messages: nanoseconds since 1970, or since the session's start.
     private func date(_ time: Int64) -> Int64 { session.clock == .utc ? session.startDate &+ time : time }
-
-    private mutating func topic(_ name: String) -> String {
-        var name = name
-        while !topics.insert(name).inserted { name += "_" }
-        return name
-    }
-
-    /// A valid ROS name: letters, digits and underscores.
-    private static func name(_ text: String) -> String {
-        let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
-        return name.first?.isNumber == true ? "_" + name : name
-    }
 }
