@@ -4,6 +4,11 @@ import Recording
 
 /// Rules for writing logs, and lists of files.
 extension StreamFiles {
+    /// Bytes of the entries in a reply, at most. A client accepts 32 MiB.
+    private static let listBytes = 8_000_000
+    /// Bytes of an entry without its names and its receipt, at most.
+    private static let entryBytes = 256
+
     /// Adds a rule for a log or a pattern.
     package func add(_ request: LogsAdd, at now: Moment) -> Answer<LogConfiguration> {
         answering { () throws(RequestError) in
@@ -112,13 +117,29 @@ extension StreamFiles {
         var log: LogName?
         if let name { log = try Self.log(name) }
         do throws(RecordingError) {
-            var files = try catalog.files(of: log, isPending: isUploaded.map(!), after: after, limit: limit + 1)
-            let more = files.count > limit
-            if more { files.removeLast() }
-            return LogFileList(files: files.map(\.entry), more: more ? true : nil)
+            let found = try catalog.files(of: log, isPending: isUploaded.map(!), after: after, limit: limit + 1)
+            let files = Self.fitting(found.prefix(limit))
+            return LogFileList(files: files.map(\.entry), more: files.count < found.count ? true : nil)
         } catch {
             throw refusal(of: error, at: now)
         }
+    }
+
+    /// As many of the first files as fit into a reply; at least one.
+    private static func fitting(_ files: ArraySlice<CatalogFile>) -> ArraySlice<CatalogFile> {
+        var bytes = 0
+        // Many files in a row have the same receipt.
+        var last: (receipt: JSONValue, bytes: Int)?
+        for (count, file) in files.enumerated() {
+            // An entry has the names of log and session twice.
+            bytes += entryBytes + 2 * file.path.utf8.count
+            if let receipt = file.receipt {
+                if receipt != last?.receipt { last = (receipt, (try? WireCoding.encode(receipt).count) ?? 0) }
+                bytes += last?.bytes ?? 0
+            }
+            if bytes > listBytes, count > 0 { return files.prefix(count) }
+        }
+        return files
     }
 
     static func pattern(_ name: String) throws(RequestError) -> LogPattern {

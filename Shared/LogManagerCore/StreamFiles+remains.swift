@@ -26,12 +26,20 @@ extension StreamFiles {
     /// Retires, by name, the sessions that have no stream files any more and may be removed.
     /// - Returns: whether there are any.
     func retireRemains() -> Bool {
-        let sessions = remains.filter { $0.value.files == 0 && !keptRemains.contains($0.key) }.keys.sorted()
-        if sessions.isEmpty { return false }
-        emit(
-            .retireRemains(
-                Array(sessions.prefix(Self.remainsAtOnce)), onlyUploaded: settings.whenFull != .oldest))
+        guard let sessions = removableSessions(without: []).first else { return false }
+        emit(.retireRemains(sessions, onlyUploaded: settings.whenFull != .oldest))
         return true
+    }
+
+    /// The sessions that have no stream files any more and may be removed, by name, in the groups in which they are
+    /// retired.
+    /// - Parameter files: stream files that count as removed.
+    func removableSessions(without files: [CatalogFile]) -> [[SessionIdentifier]] {
+        let removed = Dictionary(grouping: files, by: \.session)
+        let sessions = remains.filter { session, remains in
+            remains.files == removed[session]?.count ?? 0 && !keptRemains.contains(session)
+        }
+        return sessions.keys.sorted().batches(of: Self.remainsAtOnce).map { Array($0) }
     }
 
     /// Takes the outcome of retiring sessions.

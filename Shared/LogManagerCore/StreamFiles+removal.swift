@@ -202,15 +202,17 @@ extension StreamFiles {
         freedSpace?.deadline = now.monotonic + Self.spaceLimit.nanoseconds
     }
 
-    /// The files that a clean-up would remove now, in order, with the thresholds from the settings.
-    package func removalCandidates() throws -> [CatalogFile] {
+    /// What a clean-up would remove now, with the thresholds from the settings.
+    package func removalCandidates() throws -> RemovalCandidates {
         var plan = cleanUpPlan(by: try catalog.thresholds.changed(by: settings.thresholds))
         var files: [CatalogFile] = []
         for isUploaded in settings.whenFull.isUploaded {
             let candidates = try catalog.files(of: nil, isPending: !isUploaded, after: nil, limit: .max)
             files += candidates.prefix(plan.take(from: candidates.lazy.map(\.bytes)))
         }
-        return files
+        return RemovalCandidates(
+            files: files, sessions: settings.whenFull == .nothing ? [] : removableSessions(without: files),
+            onlyUploaded: settings.whenFull != .oldest, plan: plan)
     }
 
     private func cleanUpPlan(by thresholds: LogThresholds) -> RemovalPlan {
@@ -434,7 +436,8 @@ extension StreamFiles {
             guard let refusal else {
                 log(.info, "file removed", metadata)
                 removedUsage[piece.reason, default: LogUsage()].count(file)
-                remains[file.session]?.files -= 1
+                // A comparison after the unlinking did not count the file.
+                if let files = remains[file.session]?.files { remains[file.session]?.files = max(0, files - 1) }
                 if case .whenFull = removal.purpose { freedSpace?.removed += file.bytes }
                 publishedRemovals.remove(file.id)
                 removal.outcome.done.append(file.path)

@@ -58,7 +58,10 @@ extension LogEngine {
     ) async -> (current: [LogName: Int], otherBytes: Int, freeBytes: Int?) {
         let date = now.date
         return await diskReader.run {
-            ($0.current(of: sessions, at: date), $0.otherBytes(of: sessions, at: date), $0.freeBytes())
+            let current = $0.current(of: sessions, at: date)
+            return (
+                current: current, otherBytes: $0.otherBytes(of: sessions, besides: current), freeBytes: $0.freeBytes()
+            )
         }
     }
 }

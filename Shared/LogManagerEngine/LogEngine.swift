@@ -84,7 +84,23 @@ actor LogEngine: Engine {
             { try await listener.onReconnect { await self.noteReconnect() } })
     }
 
-    func removalCandidates() throws -> [CatalogFile] { try core.removalCandidates() }
+    /// The stream files that a clean-up would remove now, and the sessions whose directories it would remove after
+    /// them, with the bytes of these directories.
+    func removalPreview() throws -> (files: [CatalogFile], sessions: [(session: SessionIdentifier, bytes: Int)]) {
+        var candidates = try core.removalCandidates()
+        let files = Dictionary(grouping: candidates.files, by: \.session)
+        var sessions: [(session: SessionIdentifier, bytes: Int)] = []
+        for group in candidates.sessions where !candidates.plan.isEnough {
+            let removable = group.compactMap { session in
+                folder.retirableBytes(
+                    of: session, onlyUploaded: candidates.onlyUploaded, without: files[session] ?? []
+                ).map { (session: session, bytes: $0) }
+            }
+            _ = candidates.plan.take(from: removable.map(\.bytes))
+            sessions += removable
+        }
+        return (candidates.files, sessions)
+    }
 
     private func take(_ batch: MessageBatch) {
         var segments: [SegmentFinished] = []

@@ -57,6 +57,7 @@ extension RecordingEngine {
             health.report(.degraded, "\(damage)", for: "log")
         }
         for (directory, outcome) in recovery.sessions { await resume(directory, outcome) }
+        await disk.run { [data] in SessionDirectory.removeRewrites(in: data) }
         core.discard((try? disposal.unfinished()) ?? [], at: now)
         restoreReserves()
         core.advance(at: now)

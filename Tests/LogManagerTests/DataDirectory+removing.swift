@@ -14,4 +14,9 @@ extension DataDirectory {
         while let step = piece.step { piece.take(carryOut(step, for: piece.stepFiles)) }
         return files.map { ($0, piece.refusals[$0.id] ?? piece.unfinished[$0.id]) }
     }
+
+    /// Bytes of the files being written.
+    func currentBytes(of sessions: [SessionIdentifier], at now: WallTime) -> Int {
+        current(of: sessions, at: now).values.reduce(0, +)
+    }
 }

@@ -249,7 +249,14 @@ struct DataDirectoryTests {
             try RemovedFile.append(
                 [RemovedFile(name: name, bytes: 1000, reason: "whenFull", date: .now)], in: session.directory.directory)
             #expect(folder.retireRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
+            // A stream file that the record does not list.
+            try session.write("phone_gps.json")
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
+            unlink(session.path(of: "phone_gps.json").string)
+            // Files that a client added, two of them with names like those of stream files.
             try session.write("photo.jpg", bytes: 500)
+            try session.write("tapping.json", bytes: 11)
+            try session.write("tapping-20261121000000.json", bytes: 13)
             #expect(mkdir(session.path(of: "more").string, 0o755) == 0)
             // A link is removed, but not its target.
             try session.write("more/x", bytes: 7)
@@ -257,13 +264,29 @@ struct DataDirectoryTests {
             #expect(mkdir(elsewhere, 0o755) == 0)
             #expect(symlink(elsewhere, session.path(of: "more/link").string) == 0)
             let bytes = try folder.content(of: session.identifier).otherBytes
-            #expect(bytes > 507)
+            #expect(bytes > 531)
+            let changes = try Catalog(in: data).reconcile(with: folder.content(of: session.identifier), in: folder)
+            #expect(changes.remains == SessionRemains(bytes: bytes, files: 0))
             #expect(folder.retireRemains(of: session.identifier, onlyUploaded: false) == .retired(bytes: bytes))
             #expect(try folder.sessions().isEmpty && folder.retiredSessions() == [session.identifier])
             #expect(access(data.appending("recordings/~s/session.json").string, F_OK) == 0)
             #expect(folder.eraseRemains(of: session.identifier) == nil)
             #expect(access(elsewhere, F_OK) == 0)
             #expect(access(data.appending("recordings/~s").string, F_OK) != 0)
+        }
+    }
+
+    @Test func aSessionCanBeRetiredAfterAllItsFiles() throws {
+        try withFiles { data, session, _, files in
+            let folder = try DataDirectory(data)
+            func bytes(without files: [CatalogFile], onlyUploaded: Bool = false) -> Int? {
+                folder.retirableBytes(of: session.identifier, onlyUploaded: onlyUploaded, without: files)
+            }
+            let other = try folder.content(of: session.identifier).otherBytes
+            #expect(bytes(without: files) == other)
+            #expect(bytes(without: [files[0]]) == nil)
+            #expect(bytes(without: files, onlyUploaded: true) == nil)
+            #expect(session.has(Self.name))
         }
     }
 
@@ -412,6 +435,7 @@ struct DataDirectoryTests {
             let folder = try DataDirectory(data)
             try session.write(Self.name, bytes: 1000)
             try session.write("report.json", bytes: 1000)
+            try session.write("tapping.json", bytes: 1000)
             #expect(folder.currentBytes(of: [session.identifier], at: .now) == 0)
             try session.write("phone_gyro.json", bytes: 30)
             try session.write("watch_gyro.csv", bytes: 4)
@@ -443,7 +467,7 @@ struct DataDirectoryTests {
             #expect(utimensat(AT_FDCWD, names.string, [time, time], 0) == 0)
             #expect(OpenFileNames(in: folder, known: early, now: .now)?.names.count == 2)
             #expect(OpenFileNames(in: folder, known: late, now: .now)?.names.count == 1)
-            try session.write("a.json")
+            try session.write("phone_gps.json")
             #expect(OpenFileNames(in: folder, known: late, now: .now)?.names.count == 3)
         }
     }

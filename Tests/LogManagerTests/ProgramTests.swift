@@ -1,4 +1,6 @@
 import FoundationEssentials
+import Messages
+import Recording
 import SystemPackage
 import TestSupport
 import Testing
@@ -86,6 +88,27 @@ struct ProgramTests {
             #expect(text.contains(paths[0]) && text.contains(paths[1]) && !text.contains(paths[2]))
             #expect(text.contains("2 files of 20.0 kB would be removed; nothing was"))
             for path in paths { #expect(FileManager.default.fileExists(atPath: data.appending(path).string)) }
+        }
+    }
+
+    @Test func aDryRunShowsTheDirectoriesOfSessions() async throws {
+        try await withTemporaryDirectory { data in
+            let session = try StoredSession(in: data)
+            let removed = RemovedFile(
+                name: "phone_gyro-20261120235301.json", bytes: 1, reason: "whenFull", date: .now)
+            try RemovedFile.append([removed], in: session.directory.directory)
+            try session.write("photo.jpg", bytes: 20_000)
+            try await ProgramUnderTest.run(
+                "log-manager",
+                arguments: ["--data", data.string, "--dry-run", "--when-full", "oldest", "--total-threshold", "1kB"]
+            ) { program in
+                let end = try await program.end()
+                #expect(end == .exited(0))
+                let text = program.standardOutput
+                #expect(text.contains("recordings/s "))
+                #expect(text.contains("0 files of 0 B, and the directories of 1 session with 2"))
+            }
+            #expect(session.has("photo.jpg"))
         }
     }
 

@@ -287,7 +287,7 @@ struct ReconciliationTests {
             #expect(try Catalog(in: data).usage == catalog.usage, "seed \(seed)")
             var onDisk: Set<String> = []
             for session in sessions {
-                try folder.open(session.identifier)?.forEachFinished { name, _ in
+                try folder.open(session.identifier)?.forEachFinished(of: []) { name, _ in
                     onDisk.insert(session.wirePath(of: name.description))
                 }
             }

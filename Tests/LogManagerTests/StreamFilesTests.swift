@@ -391,7 +391,38 @@ import Testing
                 thresholds: LogsSetThresholds(minimumFreeBytes: 1_004_097), whenFull: .oldest, rescanInterval: .max),
             catalog: manager.catalog, isDryRun: true)
         core.take(freeBytes: 1_000_000, at: manager.now)
-        #expect(try core.removalCandidates().map(\.path) == Array(paths.prefix(2)))
+        #expect(try core.removalCandidates().files.map(\.path) == Array(paths.prefix(2)))
+    }
+
+    /// The comparison found none of the session's files, because it came after the unlinking.
+    @Test func aFileThatAComparisonMissedIsNotCountedTwice() throws {
+        let manager = try ScriptedLogManager(files: 1, whenFull: .oldest, remains: ["s"])
+        let path = manager.paths[0]
+        _ = manager.core.setThresholds(LogsSetThresholds(totalBytes: 1), at: manager.now)
+        manager.perform()
+        manager.carryOutAll()
+        #expect(manager.published(.removed) == [path, "recordings/s"])
+    }
+
+    /// A client accepts at most 32 MiB.
+    @Test func aListWithLongReceiptsComesInPieces() throws {
+        let manager = try ScriptedLogManager(files: 500, pieceSize: 500)
+        let paths = manager.paths
+        let receipt = JSONValue.string(String(repeating: "x", count: 100_000))
+        _ = manager.core.mark(LogsMarkUploaded(paths: paths, receipt: receipt), at: manager.now)
+        manager.perform()
+        manager.carryOutAll()
+        var listed: [String] = []
+        var more = true
+        while more {
+            let list = try manager.core.files(
+                of: nil, isUploaded: true, after: listed.last, limit: nil, at: manager.now)
+            try #require(!list.files.isEmpty)
+            #expect(try WireCoding.encode(list).count < 16_000_000)
+            listed += list.files.map(\.path)
+            more = list.more == true
+        }
+        #expect(listed == paths)
     }
 
     @Test func aFullDiskLeavesRoomForTheLedger() throws {

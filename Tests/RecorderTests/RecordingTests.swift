@@ -1,3 +1,4 @@
+import Files
 import FoundationEssentials
 import Messages
 import Recording
@@ -381,6 +382,26 @@ struct RecordingTests {
                 #expect(try await recorder.refusal(RecordingStart(session: "a", streams: ["phone/"])) == "finished")
                 #expect(try await recorder.stop("a").status == "finished")
             }
+        }
+    }
+
+    /// In such a directory, each recorded file has a second name, and log-manager does not mark a file with two names.
+    @Test func theStartRemovesWhatKilledFillsLeft() async throws {
+        try await withTemporaryDirectory { data in
+            let recordings = SessionDirectory.recordings(in: data)
+            for name in [".walk-1~filling", ".walk-1~fetched", ".walk-2~filling", ".walk-3~other"] {
+                let left = Directory(recordings.path.appending(name))
+                try left.create()
+                try left.replace("phone_gyro.json", with: [1])
+            }
+            // A fill is at work on this session.
+            let busy = try SessionIdentifier("walk-2")
+            let lock = try SessionRewrite.lock(
+                SessionDirectory(of: busy, madeAt: recordings.path.appending(busy.text)))
+            try await RecorderUnderTest.run(data: data) { _ in }
+            withExtendedLifetime(lock) {}
+            let left = try recordings.names().filter { $0.contains("~") }.sorted()
+            #expect(left == [".walk-2~filling", ".walk-3~other"])
         }
     }
 }

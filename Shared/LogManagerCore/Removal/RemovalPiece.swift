@@ -5,7 +5,6 @@ import Recording
 ///
 /// The steps are: ledger, list of removed files, unlink, sync of the directories, ledger. If the program ends at any of them, its
 /// next start completes the removal.
-/// the next start completes.
 struct RemovalPiece {
     let reason: RemovalReason
     let date: WallTime

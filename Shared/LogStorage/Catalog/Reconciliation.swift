@@ -36,7 +36,8 @@ package struct Reconciliation {
         isDone = content.isUnread
         var all: [LogName] = []
         for file in content.files where !(all.last?.isSame(as: file.log) ?? false) { all.append(file.log) }
-        let added = try catalog.logs(of: content.session).filter { log in !all.contains { $0.isSame(as: log) } }
+        let names = Set(all.map { Array($0.text.utf8) })
+        let added = try catalog.logs(of: content.session).filter { !names.contains(Array($0.text.utf8)) }
         logs = (all + added).sorted { $0.isBefore($1) }[...]
     }
 

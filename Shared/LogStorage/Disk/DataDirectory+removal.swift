@@ -61,7 +61,7 @@ extension DataDirectory {
 }
 
 extension RemovedFile {
-    fileprivate init(_ file: CatalogFile, reason: RemovalReason, date: WallTime) {
+    init(_ file: CatalogFile, reason: RemovalReason, date: WallTime) {
         self.init(
             name: file.name.description, bytes: file.bytes, sha256: file.sha256, reason: reason.rawValue, date: date,
             uploaded: file.uploaded, receipt: file.receipt)

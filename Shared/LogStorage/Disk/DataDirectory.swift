@@ -156,7 +156,7 @@ package final class DataDirectory: Sendable {
         }
         do {
             var files: [ScannedFile] = []
-            try folder.forEachFinished { name, identity in
+            try folder.forEachFinished(of: logs) { name, identity in
                 let listed = sizes.isEmpty ? nil : sizes[name.description]
                 files.append(
                     ScannedFile(
@@ -167,8 +167,8 @@ package final class DataDirectory: Sendable {
             }
             content.files = Self.sorted(files)
             if content.isOver {
-                content.otherBytes = try folder.otherBytes()
-                content.currentFiles = try folder.currentNames().count
+                content.otherBytes = try folder.otherBytes(besides: logs)
+                content.currentFiles = try folder.currentNames(of: logs).count
             }
         } catch {
             throw RecordingError(error, action: "list", path: path(of: session))
@@ -213,7 +213,8 @@ package final class DataDirectory: Sendable {
     // MARK: Room
 
     /// Bytes of the write-ahead log, and of everything but stream files in sessions that are not over.
-    package func otherBytes(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> Int {
+    /// - Parameter current: the bytes of the files being written in these sessions, by log.
+    package func otherBytes(of sessions: some Sequence<SessionIdentifier>, besides current: [LogName: Int]) -> Int {
         var bytes = 0
         if let recordings = (try? recordings()) ?? nil {
             // There is one write-ahead log for each group of devices.
@@ -224,15 +225,10 @@ package final class DataDirectory: Sendable {
             }
         }
         for session in sessions { bytes += ((try? open(session)) ?? nil).flatMap { try? $0.otherBytes() } ?? 0 }
-        return max(0, bytes - currentBytes(of: sessions, at: now))
+        return max(0, bytes - current.values.reduce(0, +))
     }
 
-    /// Bytes of the files being written, in sessions that are not over.
-    package func currentBytes(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> Int {
-        current(of: sessions, at: now).values.reduce(0, +)
-    }
-
-    /// Bytes of the files being written, by log.
+    /// Bytes of the files being written in sessions that are not over, by log.
     package func current(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> [LogName: Int] {
         var files: [SessionIdentifier: OpenFileNames] = [:]
         let known = current.withLock { $0 }
@@ -255,10 +251,7 @@ package final class DataDirectory: Sendable {
 
     /// Bytes on the disk that are available to unprivileged processes; nil if unknown.
     package func freeBytes() -> Int? {
-        var status = statvfs()
-        guard fstatvfs(root.number, &status) == 0 else { return nil }
-        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        return overflow ? .max : Int(clamping: bytes)
+        try? Directory(FilePath("/proc/self/fd/\(root.number)")).freeBytes()
     }
 
     // MARK: -

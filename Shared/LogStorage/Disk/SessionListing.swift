@@ -63,7 +63,9 @@ final class SessionListing {
         case .unknown(let errno): throw Refusal("it can't be looked at: \(errno)")
         case .file(let identity, let names):
             guard names == 1 else {
-                throw Refusal("it has \(names) names (hard links), so it is somebody else's too")
+                throw Refusal(
+                    "it has \(names) names (hard links), so it may be somebody else's too; if a `recorder fill` was "
+                        + "killed, start the recorder, which removes what it left")
             }
             return identity
         }
@@ -98,12 +100,19 @@ final class SessionListing {
     /// The directory, for code that takes a path.
     var directory: Directory { Directory(FilePath("/proc/self/fd/\(descriptor.number)")) }
 
+    /// Whether files named after a log are stream files. The log may be missing in the record: the disk may have refused the part
+    /// that lists it.
+    private static func isStream(_ log: LogName, among logs: Set<LogName>) -> Bool {
+        LogName.mayBeStream(log.text) || logs.contains(log)
+    }
+
     /// Calls `body` for each file with the name of a finished one, in no order.
-    func forEachFinished(_ body: (FinishedName, FileIdentity) -> Void) throws(Errno) {
+    /// - Parameter logs: those in the session's record.
+    func forEachFinished(of logs: Set<LogName>, _ body: (FinishedName, FileIdentity) -> Void) throws(Errno) {
         var reader = FinishedNameReader()
         try descriptor.forEachName { name throws(Errno) in
             let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name))
-            guard let finished = reader.read(bytes) else { return }
+            guard let finished = reader.read(bytes), Self.isStream(finished.log, among: logs) else { return }
             switch look(at: name) {
             case .file(let identity, _): body(finished, identity)
             case .gone, .other: break
@@ -113,7 +122,8 @@ final class SessionListing {
     }
 
     /// The names of files being written: `<log>.<extension>`.
-    func currentNames() throws(Errno) -> [String] {
+    /// - Parameter logs: those in the session's record, if it was read.
+    func currentNames(of logs: Set<LogName> = []) throws(Errno) -> [String] {
         var reader = FinishedNameReader()
         var names: [String] = []
         try descriptor.forEachName { name in
@@ -121,7 +131,7 @@ final class SessionListing {
             guard reader.read(bytes) == nil, let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return }
             let stem = String(decoding: bytes[..<dot], as: UTF8.self)
             let format = String(decoding: bytes[(dot + 1)...], as: UTF8.self)
-            if LogFormat(rawValue: format) != nil, LogName(existing: stem) != nil {
+            if LogFormat(rawValue: format) != nil, let log = LogName(existing: stem), Self.isStream(log, among: logs) {
                 names.append(String(decoding: bytes, as: UTF8.self))
             }
         }
@@ -129,9 +139,13 @@ final class SessionListing {
     }
 
     /// Bytes of everything but finished stream files, including subdirectories.
-    func otherBytes() throws(Errno) -> Int {
+    /// - Parameter logs: those in the session's record, if it was read.
+    func otherBytes(besides logs: Set<LogName> = []) throws(Errno) -> Int {
         var reader = FinishedNameReader()
-        return try descriptor.bytes { reader.read(UnsafeRawBufferPointer(start: $0, count: strlen($0))) == nil }
+        return try descriptor.bytes { name in
+            let finished = reader.read(UnsafeRawBufferPointer(start: name, count: strlen(name)))
+            return finished.map { !Self.isStream($0.log, among: logs) } ?? true
+        }
     }
 
     /// Reads `session.json`.

@@ -179,7 +179,8 @@ public struct LogsGet: Request, Hashable {
 public struct LogFileList: Codable, Hashable, Sendable {
     /// The files.
     public var files: [LogFileEntry]
-    /// Whether more files follow: repeat the request with `after` set to the last path.
+    /// Whether more files follow: repeat the request with `after` set to the last path. Long receipts can make a reply
+    /// shorter than the requested limit.
     public var more: Bool?
 
     /// Creates a list.

@@ -4,7 +4,8 @@ import SystemPackage
 /// A directory beside a session for files that a fill makes, until `SessionRewrite` has taken them. It is removed with this
 /// object.
 ///
-/// A leftover of a kill does not have a session's name; the next fill of the same session removes it.
+/// A leftover of a kill does not have a session's name; the next fill of the same session, or the next start of a
+/// recorder, removes it.
 package final class FillScratch {
     package let directory: Directory
 

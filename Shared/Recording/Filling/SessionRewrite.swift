@@ -1,7 +1,7 @@
 package import Files
 import Glibc
 package import Messages
-import SystemPackage
+package import SystemPackage
 
 /// Rebuilds the directory of a session that is over, and replaces the old one atomically: at every moment, even after a kill or a
 /// power cut, either the old or the new directory is there and complete.
@@ -9,7 +9,8 @@ import SystemPackage
 /// Recorded files are neither changed nor copied: each gets a second name in the new directory, link(2), and loses the first one
 /// with the old directory. `session.json`, `report.json` and `SHA256SUMS` are kept under the names from `formerName`.
 ///
-/// A leftover of a kill does not have a session's name; the next rewrite of the same session removes it.
+/// A leftover of a kill does not have a session's name; the next rewrite of the same session, or the next start of a
+/// recorder, removes it.
 package final class SessionRewrite {
     /// The new directory, before it gets the session's name.
     package let new: SessionDirectory
@@ -36,6 +37,14 @@ package final class SessionRewrite {
 
     /// The name of a directory for files that a fill makes before it rewrites the session.
     static func scratchName(_ name: String) -> String { ".\(name)~fetched" }
+
+    /// The session whose fill makes a directory of this name; nil for any other name.
+    static func session(ofLeftover name: String) -> SessionIdentifier? {
+        guard name.hasPrefix("."), let end = name.lastIndex(of: "~") else { return nil }
+        let session = String(name[..<end].dropFirst())
+        guard [temporaryName(session), scratchName(session)].contains(name) else { return nil }
+        return SessionIdentifier(rawValue: session)
+    }
 
     /// Locks a session against all other work on it.
     /// - Throws: `locked`.
@@ -123,6 +132,18 @@ package final class SessionRewrite {
 }
 
 extension SessionDirectory {
+    /// Removes what killed fills left in a data directory, except of sessions that a program is at work on. Recorded
+    /// files have second names there, and log-manager neither marks nor removes a file with two names.
+    package static func removeRewrites(in data: FilePath) {
+        for name in (try? recordings(in: data).names()) ?? [] {
+            guard let session = SessionRewrite.session(ofLeftover: name) else { continue }
+            let directory = SessionDirectory(session, in: data)
+            guard let lock = try? SessionRewrite.lock(directory) else { continue }
+            try? directory.removeRewrite()
+            withExtendedLifetime(lock) {}
+        }
+    }
+
     /// Removes what killed fills left of a session.
     package func removeRewrite() throws(RecordingError) {
         let path = directory.path

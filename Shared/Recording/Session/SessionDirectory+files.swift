@@ -53,7 +53,7 @@ extension SessionDirectory {
     /// Refuses names of stream files and other reserved names.
     private static func check(_ name: String) throws(RecordingError) {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-        let isStream = parts.last.flatMap { LogFormat(rawValue: $0.lowercased()) } != nil && name.contains("_")
+        let isStream = parts.last.flatMap { LogFormat(rawValue: $0.lowercased()) } != nil && LogName.mayBeStream(name)
         let reserved = [
             recordName, reportName, checksumsName, annotationsName, RemovedFile.fileName, JournalEntry.fileName,
             // An archive uses these names itself.

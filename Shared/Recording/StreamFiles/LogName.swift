@@ -63,6 +63,10 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         self.init(existing: String(name.dropLast(ending.count)))
     }
 
+    /// Whether a name may be that of a stream's log or file: it has "_" between device and stream. A file that a client adds to a
+    /// session has none, if it ends like a stream's file.
+    package static func mayBeStream(_ name: String) -> Bool { name.utf8.contains(UInt8(ascii: "_")) }
+
     /// Whether a log can have a name with these characters in it.
     package static func canContain(_ text: String) -> Bool {
         text.utf8.count <= maximumBytes + 5 && fitting(text) == text

@@ -52,7 +52,9 @@ final class ModelCatalog: CatalogReader {
         let chosen = listed.filter { file in
             (log == nil || file.log == log) && (isPending == nil || (file.uploaded == nil) == isPending)
         }
-        return Array(chosen.prefix(limit))
+        let last = after.flatMap { path in chosen.firstIndex { $0.path == path } }
+        let start = last.map { $0 + 1 } ?? 0
+        return Array(chosen[start...].prefix(limit))
     }
 
     func interruptedRemovals() -> [InterruptedRemoval] { ledger }
