@@ -6,9 +6,6 @@ import ZeroMQ
 
 /// Keys on standard input: on a terminal as they are pressed, otherwise as they arrive.
 actor KeyInput {
-    /// Most keys that wait while a recorder is unreachable; further keys are ignored.
-    private static let maximumWaiting = 1_000
-
     /// A key with a label, and when it was pressed.
     struct Press: Sendable {
         let label: String
@@ -18,8 +15,6 @@ actor KeyInput {
     private let labels: [String]
     /// The keys and their labels, for the user.
     nonisolated let legend: String
-    nonisolated let presses: AsyncStream<Press>
-    private let continuation: AsyncStream<Press>.Continuation
     private let thread: SocketThread
     private let input: FileDescriptor
     /// The terminal's previous mode; nil if the input is no terminal.
@@ -31,7 +26,6 @@ actor KeyInput {
         legend = labels.enumerated().map { "\($0 + 1) \($1)" }.joined(separator: "  ")
         self.thread = thread
         self.input = input
-        (presses, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
         var mode = termios()
         guard tcgetattr(input.rawValue, &mode) == 0 else {
             terminal = nil
@@ -52,9 +46,8 @@ actor KeyInput {
         tcsetattr(input.rawValue, TCSANOW, &mode)
     }
 
-    /// Takes keys until the input's end.
-    func read() async throws {
-        defer { continuation.finish() }
+    /// Reads keys until the input's end, and hands over each that has a label.
+    func read(_ take: @Sendable (Press) -> Void) async throws {
         var chunk = [UInt8](repeating: 0, count: 64)
         while true {
             _ = try await thread.readable(descriptor: input.rawValue)
@@ -64,7 +57,7 @@ actor KeyInput {
                 if count == 0 { return }
                 let date = WallTime.now
                 for label in chunk[..<count].compactMap({ Self.label(of: $0, among: labels) }) {
-                    continuation.yield(Press(label: label, date: date))
+                    take(Press(label: label, date: date))
                 }
             } catch let error as Errno where error == .resourceTemporarilyUnavailable || error == .interrupted {
                 continue

@@ -54,11 +54,10 @@ package struct RecordClient {
             throw ServiceError(
                 .peerUnavailable, "no recorder answers at \(recorder.endpoint): start one, or pass --reply ENDPOINT")
         }
-        let keys = labels.isEmpty ? nil : KeyInput(labels, thread: thread)
-        defer { keys?.restore() }
-        if let keys { StandardStream.output.print("keys: \(keys.legend)\n") }
-        let isOver: Void? = try await unlessSignal(signals) { try await follow(course, since: startDate, keys: keys) }
-        let result = try await end(course, afterSignal: isOver == nil)
+        let annotations = await keyAnnotations(labels, of: course, startedBefore: startDate)
+        defer { annotations?.end() }
+        let isOver: Void? = try await unlessSignal(signals) { try await follow(course, since: startDate, annotations) }
+        let result = try await end(course, annotations, afterSignal: isOver == nil)
         StandardStream.output.print("\n\(result.report.table)files are in \(result.directory)\n")
         return result
     }
@@ -82,15 +81,28 @@ package struct RecordClient {
     }
 
     /// Ends a session. A second signal stops waiting for the end, and the recorder ends the session by itself.
-    private func end(_ course: SessionCourse, afterSignal: Bool) async throws -> RecordingResult {
+    private func end(
+        _ course: SessionCourse, _ annotations: KeyAnnotations?, afterSignal: Bool
+    ) async throws -> RecordingResult {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         if afterSignal {
             StandardStream.output.print(
                 "\nending session \(course.session): a second signal leaves that to the recorder\n")
         }
         let absenceLimit = afterSignal ? Self.absenceLimitAfterSignal : Self.absenceLimit
-        let result = try await unlessSignal(signals) { try await stop(course, within: absenceLimit) }
-        if let result { return result }
+        let result: RecordingResult? = try await unlessSignal(signals) {
+            // The report has only annotations that arrive before the end. The others are accepted after it.
+            await annotations?.sendRest(within: .zero)
+            return try await stop(course, within: absenceLimit)
+        }
+        if let result {
+            if let annotations {
+                // A cancelled wait ends a sequence of signals, so this one needs its own.
+                let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+                _ = try await unlessSignal(signals) { await annotations.sendRest(within: absenceLimit) }
+            }
+            return result
+        }
         // The signal may have come before the request was sent.
         let last = RecordingStop(session: course.session)
         if let result = try? await recorder.send(last, timeout: Self.lastTimeout) { return result }
@@ -155,43 +167,37 @@ package struct RecordClient {
         return (SessionCourse(of: started.session, steps: steps, duration: duration), .now)
     }
 
+    /// Begins to annotate a session when keys are pressed; nil if there are no labels.
+    /// - Parameter date: a moment after the session's start, which is used if the recorder does not report the start.
+    private func keyAnnotations(
+        _ labels: [String], of course: SessionCourse, startedBefore date: WallTime
+    ) async -> KeyAnnotations? {
+        if labels.isEmpty { return nil }
+        let startDate = (try? await status(of: course))?.startDate ?? date
+        let keys = KeyInput(labels, thread: thread)
+        StandardStream.output.print("keys: \(keys.legend)\n")
+        return KeyAnnotations(
+            of: keys, in: course.session, since: startDate, recorder: recorder, timeout: Self.answerTimeout)
+    }
+
     /// Follows a session, and meanwhile annotates it when keys are pressed.
-    private func follow(_ course: SessionCourse, since startDate: WallTime, keys: KeyInput?) async throws {
-        guard let keys else { return try await follow(course, since: startDate) }
+    private func follow(
+        _ course: SessionCourse, since startDate: WallTime, _ annotations: KeyAnnotations?
+    ) async throws {
+        guard let annotations else { return try await follow(course, since: startDate) }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
                 try await follow(course, since: startDate)
                 return true
             }
             group.addTask {
-                try await keys.read()
-                return false
-            }
-            group.addTask {
-                for await press in keys.presses { try await annotate(course.session, press, since: startDate) }
+                try await annotations.run()
                 return false
             }
             // The end of the input does not end the session.
             while let isOver = try await group.next(), !isOver {}
             group.cancelAll()
             while await group.nextResult() != nil {}
-        }
-    }
-
-    /// Adds an annotation, even if the recorder is unreachable for a while. An annotation with the same time is kept only once.
-    private func annotate(_ session: String, _ press: KeyInput.Press, since startDate: WallTime) async throws {
-        let clock = ContinuousClock()
-        let end = clock.now + Self.absenceLimit
-        let request = RecordingAnnotate(session: session, label: press.label, from: max(press.date, startDate))
-        while true {
-            do {
-                let reply = try await recorder.send(request, timeout: Self.answerTimeout)
-                return StandardStream.output.print("\n\(reply.annotation.sentence(since: startDate))\n")
-            } catch let error as ZeroMQError where error.code == .timedOut && clock.now < end {
-                continue
-            } catch let error as RequestError {
-                return StandardStream.output.print("\n\(press.label) was not kept: \(error)\n")
-            }
         }
     }
 

@@ -233,5 +233,5 @@ extension RequestError {
     fileprivate func isOf(_ reason: Reason) -> Bool { code == reason.code }
 
     /// Whether the same request may succeed later.
-    fileprivate var isPassing: Bool { isOf(.timedOut) || isOf(.busy) || isOf(.stopping) }
+    var isPassing: Bool { isOf(.timedOut) || isOf(.busy) || isOf(.stopping) }
 }

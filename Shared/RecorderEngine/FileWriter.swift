@@ -42,17 +42,36 @@ actor FileWriter {
     }
 
     /// Repairs interrupted sessions, and continues their files.
-    func recover(_ directories: [SessionDirectory], log: Directory) throws(RecordingError) -> RecoveryOutcome {
+    /// - Parameter isOwn: whether this recorder writes into the log. It does not know the places of files in another log.
+    func recover(
+        _ directories: [SessionDirectory], log: Directory, isOwn: Bool = true
+    ) throws(RecordingError) -> RecoveryOutcome {
         try WriteAheadLog.sync(log)
-        let recovery = try SessionRecovery(of: directories, log: log)
+        let recovery = try SessionRecovery(of: directories, log: log, isContinuedElsewhere: !isOwn)
         var result = RecoveryOutcome(
             log: recovery.log, logEnd: recovery.logEnd, logSynced: recovery.logSynced, damage: recovery.damage)
         for directory in directories {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
             if case .success = outcome { files.add(recovery.files[directory.session] ?? [:], of: directory) }
-            result.sessions.append((directory, outcome))
+            result.sessions.append(
+                (
+                    directory,
+                    outcome.map { recovered in
+                        var recovered = recovered
+                        if !isOwn { recovered.isFromLog = false }
+                        return recovered
+                    }
+                ))
         }
         return result
+    }
+
+    /// Repairs an interrupted session with the write-ahead log that has its latest data, and continues its files.
+    /// - Parameter log: this recorder's write-ahead log.
+    func recover(_ directory: SessionDirectory, log own: Directory) throws(RecordingError) -> RecoveredSession {
+        let log = try directory.log(of: directory.record()) ?? own
+        // Every directory has an outcome.
+        return try recover([directory], log: log, isOwn: log.path == own.path).sessions[0].outcome.get()
     }
 }
 

@@ -17,7 +17,11 @@ extension RecordingEngine {
     static func recover(
         in data: FilePath, shard: Shard?, files: FileWriter, logger: Logger
     ) async throws -> RecoveryOutcome {
+        let log = WriteAheadLog.directory(in: data, shard: shard)
         var own: [SessionDirectory] = []
+        // By the write-ahead log that has their latest data: that of a shard, or of a recorder without one.
+        var others: [FilePath: [SessionDirectory]] = [:]
+        var failed: [(SessionDirectory, RecordingError)] = []
         for identifier in try SessionDirectory.sessions(in: data) {
             let directory = try SessionDirectory.open(identifier, in: data)
             if directory.hasChecksums { continue }
@@ -43,9 +47,27 @@ extension RecordingEngine {
                 }
                 if record.shard != shard { continue }
             }
-            own.append(directory)
+            do throws(RecordingError) {
+                if let record, let other = try directory.log(of: record), other.path != log.path {
+                    others[other.path, default: []].append(directory)
+                } else {
+                    own.append(directory)
+                }
+            } catch {
+                failed.append((directory, error))
+            }
         }
-        return try await files.recover(own, log: WriteAheadLog.directory(in: data, shard: shard))
+        var recovery = try await files.recover(own, log: log)
+        // Nobody writes into another log: its recorder would not get the lock of the data directory.
+        for (path, directories) in others {
+            do throws(RecordingError) {
+                recovery.sessions += try await files.recover(directories, log: Directory(path), isOwn: false).sessions
+            } catch {
+                failed += directories.map { ($0, error) }
+            }
+        }
+        for (directory, error) in failed { recovery.sessions.append((directory, .failure(error))) }
+        return recovery
     }
 
     /// Resumes the repaired sessions, before anything else is done. A session that can't be resumed is left as it is, and
@@ -99,8 +121,7 @@ extension RecordingEngine {
 
     private func recover(_ directory: SessionDirectory) async -> Result<RecoveredSession, RecordingError> {
         do throws(RecordingError) {
-            // Every directory has an outcome.
-            return try await files.recover([directory], log: logDirectory).sessions[0].outcome
+            return .success(try await files.recover(directory, log: logDirectory))
         } catch {
             return .failure(error)
         }

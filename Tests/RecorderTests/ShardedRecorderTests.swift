@@ -1,3 +1,4 @@
+import Files
 import FoundationEssentials
 import Messages
 import Recording
@@ -175,6 +176,38 @@ struct ShardedRecorderTests {
                 #expect(result.report.isWhole && result.report.restarts?.count == 1)
                 #expect(try await recorder.records().sequences == Array(0..<phone.next))
                 #expect(try recorder.directory().record().shard == Shard(rawValue: "2/2"))
+            }
+        }
+    }
+
+    /// After a power cut, only the shard's write-ahead log may have the latest samples and annotations.
+    @Test func aRecorderWithoutAShardUsesTheShardsLog() async throws {
+        let phone = try await FakePublisher()
+        try await withTemporaryDirectory { directory in
+            let data = directory.appending("two")
+            let shard = try #require(Shard(rawValue: "2/2"))
+            try await RecorderUnderTest.run(
+                listeningTo: [phone], data: directory.appending("one"), shard: "2/2"
+            ) { recorder in
+                try await recorder.start("s", phone)
+                try await recorder.prime(phone)
+                try await eventually("session.json") { try !recorder.directory().record().logs.isEmpty }
+                try await copySession("s", of: recorder, to: data)
+                try phone.sample(50)
+                try await recorder.hasAll(of: phone)
+                // Once this request is answered, everything before it is in the log.
+                _ = try await recorder.send(RecordingAnnotate(session: "s", label: "fall"))
+                try FileManager.default.copyItem(
+                    atPath: WriteAheadLog.directory(in: recorder.data, shard: shard).path.string,
+                    toPath: WriteAheadLog.directory(in: data, shard: shard).path.string)
+            }
+            // No publisher has the samples.
+            try await RecorderUnderTest.run(data: data) { recorder in
+                try await recorder.hasAll(of: phone)
+                let report = try await recorder.stop().report
+                #expect(report.annotations?.map(\.label) == ["fall"])
+                #expect(!report.failures.contains { $0.contains("write-ahead log") }, "\(report.failures)")
+                #expect(try await recorder.records().sequences == Array(0..<phone.next))
             }
         }
     }

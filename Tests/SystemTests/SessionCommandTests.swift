@@ -1,9 +1,11 @@
 import FoundationEssentials
 import MessageBus
 import Messages
+import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
+import ZeroMQ
 
 /// The commands for a session's directory, and their exit codes and output.
 @Suite(.timeLimit(.minutes(5)))
@@ -55,6 +57,61 @@ struct SessionCommandTests {
             #expect(missing.end == .exited(1))
             #expect(missing.error.contains("/no/such/session"))
         }
+    }
+
+    /// The recorder does not answer when the key is pressed, and then is busy until the session is over.
+    @Test func aKeyIsAnnotatedEvenIfTheSessionHasEndedMeanwhile() async throws {
+        let start = WallTime.now.subtracting(60_000_000_000)
+        let requests = Mutex<[RecordingAnnotate]>([])
+        let isOver = Mutex(false)
+        let (pressed, never) = (Gate(), Gate())
+        var router = RequestRouter()
+        router.on(RecordingStart.self) { _ in RecordingStart.Reply(session: "s", status: "running", logs: []) }
+        router.on(RecordingStatus.self) { _ in
+            var state = RecordingState(session: "s", status: "running", step: "", paused: false, logs: [])
+            state.startDate = start
+            return state
+        }
+        router.on(RecordingAnnotate.self) { request in
+            let count = requests.withLock { requests in
+                requests.append(request)
+                return requests.count
+            }
+            pressed.open()
+            if count == 1 { await never.pass() }
+            guard isOver.withLock({ $0 }) else {
+                throw RequestError(.busy, "session s is ending: ask again", retryAfter: 1)
+            }
+            let annotation = Annotation(
+                number: 1, label: request.label, from: start.adding(3_500_000_000), date: .now)
+            return RecordingAnnotate.Reply(session: "s", annotation: annotation)
+        }
+        router.on(RecordingStop.self) { _ in
+            isOver.withLock { $0 = true }
+            let report = SessionReport(
+                session: "s", task: nil, status: "finished", startDate: start, endDate: .now, streams: [],
+                commitLatency: SessionReport.Latency(count: 0, median: 0, p99: 0, maximum: 0), failures: [])
+            return RecordingResult(session: "s", status: "finished", report: report, directory: "/s", logs: [])
+        }
+        let server = try await ReplyServer(
+            listeningOn: "tcp://127.0.0.1:*", router: router, context: Context(),
+            thread: SocketThread(name: "recorder"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try? await server.run() }
+            defer { group.cancelAll() }
+            let arguments = ["record", "--reply", server.endpoint, "--streams", "*", "--label", "fall"]
+            try await ProgramUnderTest.run("recorder", arguments: arguments, input: Array("1".utf8)) { client in
+                try await withTimeLimit(.seconds(50), "the request for an annotation") { await pressed.pass() }
+                try client.send(.interrupt)
+                #expect(try await client.end() == .exited(0), "\(client.standardError)")
+                let line = "annotation 1 at 3.5 s: fall"
+                #expect(client.standardOutput.contains(line), "\(client.standardOutput)")
+                #expect(!client.standardError.contains("may be missing"))
+            }
+        }
+        let asked = requests.withLock { $0 }
+        #expect(asked.count > 1)
+        #expect(Set(asked).count == 1, "a repeated request has the time of the key")
     }
 
     private struct Info: Decodable {

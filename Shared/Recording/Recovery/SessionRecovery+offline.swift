@@ -26,8 +26,9 @@ extension SessionDirectory {
                 return directory
             }
             // If the session lies where it was recorded, the recorder's write-ahead log may have more than its files.
+            let recorded = try original.record()
             let record = try directory.finishFiles(
-                from: try log(of: original), failures: [], lastDate: original.lastDate(of: try original.record()))
+                from: try original.log(of: recorded), failures: [], lastDate: original.lastDate(of: recorded))
             try directory.write(SessionReport(record))
             try directory.write(record)
             try directory.writeChecksums(known: record.logs.flatMap(\.files))
@@ -39,13 +40,14 @@ extension SessionDirectory {
         }
     }
 
-    /// The write-ahead log of a session that lies beside it; nil if there is none.
-    private static func log(of session: SessionDirectory) throws(RecordingError) -> Directory? {
-        guard let identifier = try session.record().logPosition?.log else { return nil }
-        let recordings = Directory(session.directory.path.removingLastComponent())
-        for name in try recordings.names() where name == ".wal" || name.hasPrefix(".wal-") {
-            let directory = Directory(recordings.path.appending(name))
-            if try LogReader.identifier(in: directory) == identifier { return directory }
+    /// The write-ahead log beside the session that has its latest data; nil if there is none. That is the log of its shard's
+    /// recorder, or of a recorder without a shard that continued the session.
+    package func log(of record: SessionRecord) throws(RecordingError) -> Directory? {
+        guard let identifier = record.logPosition?.log else { return nil }
+        let recordings = directory.path.removingLastComponent()
+        for shard in [record.shard, nil] {
+            let log = WriteAheadLog.directory(inRecordings: recordings, shard: shard)
+            if try LogReader.identifier(in: log) == identifier { return log }
         }
         return nil
     }

@@ -23,9 +23,11 @@ package struct SessionRecovery {
     /// alone determine how far the session came: each is cut after its last whole record. If the log's beginning is missing, the
     /// log is damaged for the sessions that need it.
     ///
+    /// - Parameter isContinuedElsewhere: whether another log may have what follows the end of this one.
     /// - Throws: errors of reading the log; an error that concerns one session is that session's outcome.
     package init(
-        of directories: [SessionDirectory], log logDirectory: Directory?, calls: FileCalls = .system
+        of directories: [SessionDirectory], log logDirectory: Directory?, isContinuedElsewhere: Bool = false,
+        calls: FileCalls = .system
     ) throws(RecordingError) {
         var reader = logDirectory.map { LogReader($0) }
         var records: [(directory: SessionDirectory, record: SessionRecord)] = []
@@ -74,8 +76,8 @@ package struct SessionRecovery {
                 recovered.listedFiles = record.logs.reduce(into: [:]) { $0[$1.name] = $1.files.count }
                 try directory.removeEmptyFiles(of: recovered.record)
                 // If the log is unreadable, it may have been this session's.
-                if let damage = missing[directory.session] ?? logDamage, let position = record.logPosition,
-                    log == nil || position.log == log
+                if let damage = missing[directory.session] ?? logDamage, !(damage.isEnd && isContinuedElsewhere),
+                    let position = record.logPosition, log == nil || position.log == log
                 {
                     recovered.record.note(failures: ["\(damage)"])
                 }
@@ -174,8 +176,7 @@ extension SessionRecord {
                 [log.name.fileName(format(of: log))] + (finished[log.name] ?? []).map(\.description)
             })
         return names.filter { name in
-            // A log's name has an underscore between device and stream; a file that a client added has none.
-            !known.contains(name) && name.contains("_")
+            !known.contains(name) && LogName.mayBeStream(name)
                 && formats.contains { LogName(ofFile: name, $0) != nil }
         }.sorted()
     }

@@ -16,14 +16,14 @@ package struct FileRing: Sendable {
         startDate = record.startDate
     }
 
-    /// Whether a file was finished long enough ago. Its name states the second, on the recorder's clock: a publisher's wrong
-    /// clock has no influence.
+    /// Whether a file was finished long enough ago. A publisher's wrong clock has no influence.
     /// - Parameter finishedAt: when this recorder process finished the file, on the monotonic clock: a wall clock that is set
-    ///   forward must not make a file old. Nil for a file of an earlier process, for which only the name is known.
+    ///   must not make a file old or young. Nil for a file of an earlier process, for which only the name is known: it states
+    ///   the second, on the recorder's wall clock.
     package func isExpired(
         _ file: FinishedFile, of log: LogName, finishedAt: Int64? = nil, at now: Moment
     ) -> Bool {
-        if let finishedAt, now.monotonic.subtractingClamped(finishedAt) < keep { return false }
+        if let finishedAt { return now.monotonic.subtractingClamped(finishedAt) >= keep }
         guard let finished = FinishedName(file.name, of: log)?.date else { return false }
         let end = finished.nanosecondsSince1970.addingClamped(1_000_000_000).addingClamped(keep)
         return end <= now.date.nanosecondsSince1970

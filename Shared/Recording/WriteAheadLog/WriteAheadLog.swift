@@ -31,7 +31,11 @@ package final class WriteAheadLog {
     }
 
     package static func directory(in data: FilePath, shard: Shard?) -> Directory {
-        Directory(SessionDirectory.recordings(in: data).path.appending(".wal\(shard?.fileSuffix ?? "")"))
+        directory(inRecordings: SessionDirectory.recordings(in: data).path, shard: shard)
+    }
+
+    static func directory(inRecordings recordings: FilePath, shard: Shard?) -> Directory {
+        Directory(recordings.appending(".wal\(shard?.fileSuffix ?? "")"))
     }
 
     /// Makes durable what a program that ended left: its last block may have been written and not synced, and other blocks are
