@@ -74,6 +74,20 @@ package struct ArchiveDirectory: Sendable {
         return usage
     }
 
+    /// The existing files among these, by their paths in the data directory.
+    /// - Throws: `notFound` if there are no recordings at all: then no missing file counts as removed.
+    package func existing(_ paths: [String]) throws(RecordingError) -> Set<String> {
+        let found = Set(paths.filter(Directory(data).contains))
+        let recordings = SessionDirectory.recordings(in: data)
+        // A recorder on an empty mount point has hidden files there.
+        if found.isEmpty, try recordings.names().allSatisfy({ $0.hasPrefix(".") }) {
+            throw RecordingError(
+                .notFound, action: "find the session's files in", path: recordings.path,
+                reason: "there are no recordings", advice: "Check that its disk is mounted.")
+        }
+        return found
+    }
+
     /// The state of a session on disk.
     package func view(of session: SessionIdentifier, at now: WallTime) throws(RecordingError) -> SessionView {
         var view = SessionView()

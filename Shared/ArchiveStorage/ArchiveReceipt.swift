@@ -74,10 +74,10 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
         return .object(fields)
     }
 
-    /// A receipt that requests marking once more; `nil` if log-manager marked everything. Files that were kept because they were
-    /// not marked are removed afterwards.
+    /// A receipt that requests marking once more: log-manager may have refused a mark, or lost its catalog. `nil` if
+    /// all files are removed. Files that were kept because they were not marked are removed afterwards.
     package var askingAgain: ArchiveReceipt? {
-        if unmarked == nil { return nil }
+        if unmarked == nil, removed != nil { return nil }
         var copy = self
         copy.marked = nil
         copy.unmarked = nil

@@ -73,6 +73,11 @@ struct ArchiveQueue {
         return found
     }
 
+    /// The failed sessions that are retried only after a request, by name.
+    func waitingForRequest() -> [SessionIdentifier] {
+        entries.filter { $0.value.failure?.retry == .never && !$0.value.isTaken }.keys.sorted()
+    }
+
     /// The numbers of sessions waiting and being worked on in a lane.
     func counts(in lane: ArchiveLane) -> (waiting: Int, working: Int) {
         let entries = entries.values.filter { $0.lane == lane }

@@ -53,6 +53,8 @@ extension Deliveries {
             }
             settled.subtract(discarded)
             unlooked += sessions.filter { !settled.contains($0) && !queue.contains($0) && !known.contains($0) }
+            // No retry would notice that one was discarded, or delivered by another archiver.
+            unlooked += queue.waitingForRequest().filter { !known.contains($0) }
             unlooked += discarded.filter { !unlooked.contains($0) }
         case .failure(let error):
             emit(.log(.error, "the search for sessions failed", [LogKey.error: "\(error)"]))
@@ -81,6 +83,12 @@ extension Deliveries {
             if let place = settings.policy.step(for: view, at: now.date).place {
                 queue.note(session, place)
             } else {
+                if works[session] == nil {
+                    forgetFailure(of: session)
+                } else if !view.exists, view.record == nil, view.receipt == nil {
+                    // It was discarded, and the work in progress may leave files or a failure.
+                    lookedTooEarly.insert(session)
+                }
                 if view.receipt != nil { settled.insert(session) }
                 // Does not search the whole queue after each of thousands of finished sessions.
                 if !unlooked.isEmpty { return advanceLooks(at: now) }
@@ -92,5 +100,13 @@ extension Deliveries {
             reportFailures()
         }
         advance(at: now)
+    }
+
+    /// Drops failed work that is no longer needed, such as that for a discarded session: another may get its name.
+    private func forgetFailure(of session: SessionIdentifier) {
+        guard queue.failure(of: session) != nil else { return }
+        endUpload(of: session)
+        queue.finish(session, next: nil)
+        reportFailures()
     }
 }

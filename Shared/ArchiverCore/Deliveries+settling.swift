@@ -9,6 +9,8 @@ import ServiceKit
 extension Deliveries {
     /// How long log-manager is not contacted after a missing reply, so that a thousand sessions do not wait for it in turn.
     package static let awayPause = Duration.seconds(10)
+    /// The pause after all recordings were missing.
+    private static let missingPause = Duration.seconds(600)
     /// How often refused files are marked again: log-manager may not have seen them yet.
     private static let markAttempts = 5
     /// The number of files in a request, which keeps it below `RequestRouter.maximumRequestSize`.
@@ -84,8 +86,25 @@ extension Deliveries {
     }
 
     /// Takes the existing files among those that were searched for.
-    package func found(_ session: SessionIdentifier, _ paths: Set<String>, at now: Moment) {
-        guard case .finding(var settling) = works[session]?.stage else { return }
+    package func found(
+        _ session: SessionIdentifier, _ outcome: Result<Set<String>, RecordingError>, at now: Moment
+    ) {
+        guard case .finding(let settling) = works[session]?.stage else { return }
+        switch outcome {
+        case .success(let paths): found(paths, settling, at: now)
+        case .failure(let error):
+            // Not counted: when the files are back, log-manager may not have seen them yet.
+            fail(
+                session,
+                ArchiveFailure(
+                    code: error.code.rawValue, reason: error.description, retry: .after(Self.missingPause),
+                    isRefusal: true), isCounted: false, at: now)
+        }
+        advance(at: now)
+    }
+
+    private func found(_ paths: Set<String>, _ settling: Settling, at now: Moment) {
+        var settling = settling
         if settling.isRemoval, settling.bytes == nil {
             let files = settling.receipt.files.filter { paths.contains(path(of: $0, settling.receipt)) }
             settling.bytes = Dictionary(files.map { (path(of: $0, settling.receipt), $0.bytes) }) { first, _ in first }
@@ -97,7 +116,6 @@ extension Deliveries {
             settling.refused.removeAll { !paths.contains($0.path) }
             conclude(settling, at: now)
         }
-        advance(at: now)
     }
 
     private func conclude(_ settling: Settling, at now: Moment) {

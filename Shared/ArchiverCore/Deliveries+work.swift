@@ -173,12 +173,13 @@ extension Deliveries {
     }
 
     /// Ends the failed work on a session, which is retried as the failure specifies.
-    func fail(_ session: SessionIdentifier, _ failure: ArchiveFailure, at now: Moment) {
+    /// - Parameter isCounted: whether the failure increases the next delay.
+    func fail(_ session: SessionIdentifier, _ failure: ArchiveFailure, isCounted: Bool = true, at now: Moment) {
         works[session] = nil
         emit(.release(session))
         if failure.isRefusal { totals.refusals += 1 } else { totals.failures += 1 }
         let isNews = queue.failure(of: session) != failure
-        queue.fail(session, failure, isCounted: !failure.isAway, at: now)
+        queue.fail(session, failure, isCounted: isCounted && !failure.isAway, at: now)
         lookAgainIfDiscarded(session)
         reportFailures()
         // While log-manager is unavailable, reports this only once for each session.

@@ -78,8 +78,8 @@ extension ArchiveEngine {
             let failure = RecordingError.thrown { () throws(RecordingError) in try folder.write(receipt) }
             core.stored(receipt.session, failure, at: now)
         case .find(let session, let paths):
-            let data = Directory(folder.data)
-            core.found(session, Set(paths.filter(data.contains)), at: now)
+            let outcome = Result { () throws(RecordingError) in try folder.existing(paths) }
+            core.found(session, outcome, at: now)
         case .removeArchives(let receipt):
             let outcome = Result { () throws(RecordingError) in try folder.removeArchives(of: receipt) }
             core.removedArchives(receipt.session, outcome, at: now)

@@ -19,7 +19,7 @@ extension ArchiveEngine {
         return core.status(of: session, try knownView(of: session))
     }
 
-    /// Retries a failed step now, and requests marks again for files that log-manager refused.
+    /// Retries a failed step now, and has log-manager mark the files again.
     func retry(_ request: ArchiveRetry) throws -> ArchiveStatus {
         let session = try SessionIdentifier(request.session)
         var view = try knownView(of: session)

@@ -331,7 +331,7 @@ final class ArchiverWorld {
         case .find(let session, let paths):
             inTurn(process, .disk) { [self] in
                 let found = Set(paths.filter(files.contains))
-                return { core.found(session, found, at: self.now) }
+                return { core.found(session, .success(found), at: self.now) }
             }
         case .removeArchives(let receipt):
             inTurn(process, .disk) { [self] in
@@ -593,6 +593,9 @@ final class ArchiverWorld {
             }
         }
         if !claims.isEmpty { remaining.append("claims are left") }
+        for process in processes.compactMap(\.self) where process.core.failedSessions(isRefusal: false) > 0 {
+            remaining.append("an archiver reports failures that no longer matter")
+        }
         let names = Set(receipts.values.flatMap { $0.archives.map(\.archive.name) })
         let wanted = objects.keys.filter { name in !discarded.contains { isArchive(name, of: $0) } }
         if Set(wanted) != names { remaining.append("the receiver has \(objects.keys.sorted())") }

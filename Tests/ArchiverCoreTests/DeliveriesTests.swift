@@ -158,4 +158,55 @@ import Testing
         #expect(world.violations.isEmpty)
         #expect(world.remaining().isEmpty)
     }
+
+    /// What an archiver looks at, claims or makes next.
+    private static func nextWork(of core: Deliveries) -> [String] {
+        core.takeEffects().compactMap { effect -> String? in
+            switch effect {
+            case .scan: "scan"
+            case .look(let session): "look at \(session)"
+            case .claim(let session): "claim \(session)"
+            case .make(let session): "make \(session)"
+            default: nil
+            }
+        }
+    }
+
+    /// The discard comes while the archive is being made, or after that failed; then its event may be missed.
+    @Test(arguments: ["making", "failed", "unheard"])
+    func theFailureOfADiscardedSessionDoesNotKeepALaterOneOfItsName(discarded: String) throws {
+        let session = try SessionIdentifier("s")
+        let finished = SessionView(exists: true, isOver: true)
+        let now = Moment.after(0)
+        let core = Deliveries(
+            Deliveries.Settings(
+                policy: ArchivePolicy(), retries: RetryPolicy(), uploads: 1, rescanInterval: 300_000_000_000,
+                logManager: "log-manager"))
+        core.begin(at: now)
+        core.scanned(.success([session]), at: now)
+        core.looked(session, .success(finished), at: now)
+        core.claimed(session, .success(finished), at: now)
+        #expect(Self.nextWork(of: core) == ["scan", "look at s", "claim s", "make s"])
+        if discarded == "making" {
+            core.ended(session, at: now)
+            core.looked(session, .success(SessionView()), at: now)
+        }
+        core.made(
+            session, .failure(ArchiveFailure(code: "notFound", reason: "It is gone.", retry: .never)), at: now)
+        #expect(core.failedSessions(isRefusal: false) == 1)
+        switch discarded {
+        case "failed": core.ended(session, at: now)
+        case "unheard":
+            core.scan(at: now)
+            core.scanned(.success([]), at: now)
+        default: break
+        }
+        #expect(Self.nextWork(of: core).last == "look at s")
+        core.looked(session, .success(SessionView()), at: now)
+        #expect(core.failedSessions(isRefusal: false) == 0)
+        // Another session gets the name.
+        core.ended(session, at: now)
+        core.looked(session, .success(finished), at: now)
+        #expect(Self.nextWork(of: core) == ["look at s", "claim s"])
+    }
 }

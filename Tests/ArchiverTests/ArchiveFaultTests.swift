@@ -132,6 +132,35 @@ struct ArchiveFaultTests {
         }
     }
 
+    /// Each bad file by itself would cost another archive.
+    @Test func manyBadFilesCostOneMoreArchive() throws {
+        try withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            for index in 0..<30 { try session.addLog(from: 10 * index) }
+            // Precedes the stream files, and is so large that every archive is written to.
+            var random = SplitMix(seed: 1)
+            try session.add("video", (0..<1_200_000).map { _ in UInt8.random(in: 0...255, using: &random) })
+            try session.finish()
+            let files = try #require(session.record.logs.first?.files.map(\.name))
+            for name in files.prefix(20) { try session.add(name, "[\n]".utf8) }
+            for name in files.suffix(5) { try FileManager.default.removeItem(atPath: session.path(name).string) }
+            let archives = Counter()
+            let system = FileCalls.system
+            var calls = system
+            calls.write = { descriptor, bytes, offset throws(Errno) in
+                if offset == 0 { _ = archives.next() }
+                return try system.write(descriptor, bytes, offset)
+            }
+            var choices = ArchiveChoices()
+            choices.continuesOnFailure = true
+            let made = try session.archive(choices, calls: calls)
+            let leftOut = try #require(made[0].metadata.leftOut)
+            #expect(leftOut.count(where: { $0.reason == "changed" }) == 20)
+            #expect(leftOut.count(where: { $0.reason == "notFound" }) == 5)
+            #expect(archives.value == 2)
+        }
+    }
+
     /// A recorder that is killed between an annotation and its hash leaves a hash of the earlier lines only. Like `verify`, an
     /// archiver accepts the later lines.
     @Test func annotationsThatCameAfterTheirHashAreArchived() throws {

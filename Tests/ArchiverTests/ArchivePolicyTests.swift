@@ -110,9 +110,9 @@ struct ArchivePolicyTests {
     @Test func aFileThatWasNotMarkedIsMarkedAndRemovedWhenSomebodyAsks() throws {
         var receipt = Self.receipt(try Self.record())
         receipt.marked = .now
+        receipt.removed = .now
         #expect(receipt.askingAgain == nil)
         receipt.unmarked = [LogFileOutcome.Refusal(path: "recordings/s1/a", reason: "it was not seen")]
-        receipt.removed = .now
         let again = try #require(receipt.askingAgain)
         #expect(again.marked == nil && again.unmarked == nil && again.removed == nil)
         var policy = ArchivePolicy(uploads: true)

@@ -235,6 +235,28 @@ struct ArchiverServiceTests {
         }
     }
 
+    /// In the order in which `recorder fill` advises it.
+    @Test func aFilledSessionIsUploadedAgainAfterItsReceiptIsMovedAway() async throws {
+        try await withDirectories { data, out in
+            let options = ["upload-to": "file://\(out)"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                let session = try finished(in: data)
+                try await archiver.wait(for: "s1", .marked)
+                let receipt = data.appending("archives/s1.receipt.json")
+                try FileManager.default.moveItem(
+                    atPath: out.appending("s1.zip").string, toPath: out.appending("old.zip").string)
+                try FileManager.default.moveItem(atPath: receipt.string, toPath: out.appending("old").string)
+                try session.addLog(from: 20)
+                try session.finish()
+                _ = try await archiver.send(ArchiveCreate(session: "s1"))
+                try await archiver.wait(for: "s1", .marked)
+            }
+            #expect(try Self.receipt("s1", in: data).files.count == 3)
+            #expect(try names(in: out) == ["old", "old.zip", "s1.zip"])
+        }
+    }
+
     private static let later = "2026-11-22T08:00:00.000000Z"
 
     /// Removes a session without the ledger that `recorder discard` keeps.
@@ -433,6 +455,63 @@ struct ArchiverServiceTests {
                 _ = try await archiver.send(ArchiveRetry(session: "s1"))
                 try await eventually("the removal") { archiver.changes(of: "s1").last == "removed" }
             }
+        }
+    }
+
+    /// The catalog may have been lost.
+    @Test func filesWhoseMarksAreLostAreMarkedAgainOnRequest() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let files = try #require(session.record.logs.first?.files.map(\.name))
+            let directory = session.directory
+            let manager = LogManagerStandIn(data: data)
+            let options = ["upload-to": "file://\(out)"]
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { archiver in
+                try await archiver.wait(for: "s1", .marked)
+                manager.forgetMarks()
+                // A retry does nothing while the archiver still has its claim.
+                try await eventually("the marks") {
+                    _ = try await archiver.send(ArchiveRetry(session: "s1"))
+                    return Set(manager.marked.keys) == Set(files.map { directory.relativePath(of: $0) })
+                }
+                try await archiver.wait(for: "s1", .marked)
+            }
+            let later = options.merging(["keep-recordings": "0s"]) { first, _ in first }
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: later) { archiver in
+                try await eventually("the removal") { archiver.changes(of: "s1") == ["removed"] }
+                #expect(files.allSatisfy { !directory.isFile($0) })
+            }
+        }
+    }
+
+    /// log-manager refuses the marks, because it finds no files.
+    @Test func recordingsThatAreNotMountedCountAsNeitherMarkedNorRemoved() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let files = try #require(session.record.logs.first?.files.map(\.name))
+            let paths = files.map { session.directory.relativePath(of: $0) }
+            let options = ["upload-to": "file://\(out)"]
+            try await ArchiverUnderTest.run(in: data, options: options) { archiver in
+                try await archiver.wait(for: "s1", .uploaded)
+            }
+            let (recordings, disk) = (data.appending("recordings"), out.removingLastComponent().appending("disk"))
+            try FileManager.default.moveItem(atPath: recordings.string, toPath: disk.string)
+            // A recorder began in the empty directory.
+            try Directory(recordings).create()
+            try Directory(recordings).replace(".lock", with: [])
+            let manager = LogManagerStandIn(data: data)
+            for path in paths { manager.refuse(path, "it is not there") }
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { archiver in
+                try await eventually("the refusal") { archiver.changes(of: "s1") == ["refused"] }
+                #expect(archiver.events.last?.reason?.contains("no recordings") == true)
+                #expect(try Self.receipt("s1", in: data).marked == nil)
+                try FileManager.default.removeItem(atPath: recordings.string)
+                try FileManager.default.moveItem(atPath: disk.string, toPath: recordings.string)
+                for path in paths { manager.refuse(path, nil) }
+                _ = try await archiver.send(ArchiveRetry(session: "s1"))
+                try await archiver.wait(for: "s1", .marked)
+            }
+            #expect(Set(manager.marked.keys) == Set(paths))
         }
     }
 

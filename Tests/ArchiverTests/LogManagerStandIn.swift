@@ -20,6 +20,9 @@ final class LogManagerStandIn: Sendable {
     /// The marks that were set, by path.
     var marked: [String: JSONValue] { marks.withLock { $0 } }
 
+    /// Forgets all marks, as after the loss of the catalog.
+    func forgetMarks() { marks.withLock { $0 = [:] } }
+
     /// Refuses to mark a path with this reason; nil accepts it again.
     func refuse(_ path: String, _ reason: String?) { refusals.withLock { $0[path] = reason } }
 

@@ -185,7 +185,7 @@ final class SimulatedArchiver: WakingProgram {
             if !endsHere() { core.stored(receipt.session, failure, at: now) }
         case .find(let session, let paths):
             simulation.logManager?.flushUnlinked()
-            core.found(session, Set(paths.filter(Directory(data).contains)), at: now)
+            core.found(session, result { () throws(RecordingError) in try folder.existing(paths) }, at: now)
         case .removeArchives(let receipt):
             require(claims[receipt.session] != nil, "archives of \(receipt.session) are removed without its claim")
             require(marked.contains(receipt.session), "archives of \(receipt.session) go before its files are marked")

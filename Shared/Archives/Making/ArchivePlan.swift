@@ -34,7 +34,7 @@ struct ArchivePlan {
 
     /// The archives of a session: the task's archive, then those of sections in the order of the result.
     ///
-    /// - Parameter excluded: files to leave out, and the reasons.
+    /// - Parameter excluded: existing files to leave out, and the reasons.
     /// - Throws: `invalidParameter` for unusable names and results, `notFound` for a missing file.
     static func plans(
         _ contents: SessionContents, _ choices: ArchiveChoices, excluding excluded: [String: String] = [:]
@@ -71,8 +71,9 @@ struct ArchivePlan {
         results = part.results
         var leftOut = removed.map { ArchiveMetadata.LeftOut(filename: $0, reason: "removed") }
         for file in missing {
-            guard let reason = excluded[file] else { throw contents.failure(ofMissing: file) }
-            leftOut.append(ArchiveMetadata.LeftOut(filename: file, reason: reason))
+            let failure = contents.failure(ofMissing: file)
+            guard choices.continuesOnFailure else { throw failure }
+            leftOut.append(ArchiveMetadata.LeftOut(filename: file, reason: failure.code.rawValue))
         }
         var names = ArchiveNames(reserved: GeneratedFile.names(choices))
         let described = Dictionary(part.files.map { ($0.file.name, $0) }) { first, _ in first }

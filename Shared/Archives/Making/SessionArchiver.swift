@@ -3,6 +3,7 @@ package import Encryption
 package import Files
 package import Messages
 package import Recording
+import SystemPackage
 
 /// Makes archives of finished sessions. Blocks, since it reads every byte of a session.
 ///
@@ -46,23 +47,48 @@ package struct SessionArchiver: Sendable {
         FreedMemory.returnLargeBlocks()
         let contents = try SessionContents(session)
         FreedMemory.trim()
+        let steps = try choices.countedStreams.isEmpty ? [] : StepResults.results(of: session, choices.countedStreams)
         var excluded: [String: String] = [:]
+        var isChecked = false
         while true {
             do throws(ArchiveError) {
-                return try make(contents, of: session, to: archives, excluding: excluded)
+                return try make(contents, of: session, found: steps, to: archives, excluding: excluded)
             } catch {
                 // A file cannot be removed from a partial archive, so the archive is made again without it.
                 guard choices.continuesOnFailure, let file = error.file, excluded[file] == nil else { throw error }
                 excluded[file] = error.code.rawValue
+                if isChecked || error.code == .invalidParameter { continue }
+                // Otherwise each such file would cost another archive.
+                isChecked = true
+                for (file, reason) in try damagedFiles(contents, of: session) { excluded[file] = reason }
             }
         }
     }
 
+    /// The files that cannot be read or are not what was recorded, and why. A file that cannot be opened is not
+    /// included, because it is left out without making the archive again.
+    private func damagedFiles(
+        _ contents: SessionContents, of session: SessionDirectory
+    ) throws(ArchiveError) -> [String: String] {
+        var damaged: [String: String] = [:]
+        for file in contents.files {
+            guard let expected = file.sha256,
+                let source = try? SessionFile(session.directory.path.appending(file.name))
+            else { continue }
+            do throws(ArchiveError) {
+                if try source.readToEnd() != expected { damaged[file.name] = ArchiveError.Code.changed.rawValue }
+            } catch {
+                if error.code == .stopped { throw error }
+                damaged[file.name] = error.code.rawValue
+            }
+        }
+        return damaged
+    }
+
     private func make(
-        _ contents: SessionContents, of session: SessionDirectory, to archives: Directory,
+        _ contents: SessionContents, of session: SessionDirectory, found steps: [JSONValue], to archives: Directory,
         excluding excluded: [String: String]
     ) throws(ArchiveError) -> [MadeArchive] {
-        let steps = try choices.countedStreams.isEmpty ? [] : StepResults.results(of: session, choices.countedStreams)
         var made: [(file: ArchiveFile, archive: MadeArchive)] = []
         for plan in try ArchivePlan.plans(contents, choices, excluding: excluded) {
             made.append(try make(plan, contents, of: session, found: steps, to: archives))

@@ -113,6 +113,14 @@ final class SessionFile: ByteSource {
 
     func rewind() { place = 0 }
 
+    /// Reads the rest of the file, and returns its SHA-256 as `conclude` does.
+    func readToEnd() throws(ArchiveError) -> String {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        defer { buffer.deallocate() }
+        while !isAtEnd { _ = try read(into: buffer) }
+        return try conclude()
+    }
+
     /// The SHA-256 of the whole file, in lower-case hexadecimal digits.
     ///
     /// - Throws: `changed` if the file has changed since it was opened.

@@ -99,8 +99,8 @@ final class FillableSession {
         guard let archives, let uploaded = archives.uploaded else { return }
         throw refusal(
             path, "its archive was uploaded on \(uploaded.utcText), so the receiver has the session with the gaps",
-            "Move \(archives.receiptPath) away and fill the session again: an archiver then makes a new archive and uploads "
-                + "it, and the receiver has both.")
+            "Stop the archiver; rename the archive at the receiver, which replaces no file; move \(archives.receiptPath) away; "
+                + "fill the session again; then start the archiver, which makes a new archive and uploads it.")
     }
 
     /// The resolved path of a session, so that its last component is a name.

@@ -48,7 +48,7 @@ package final class Catalog: CatalogReader {
 
     private static let cure =
         "Put a backup in its place; or move the catalog directory away and start again, which finds all files anew, but "
-        + "forgets which of them were uploaded."
+        + "forgets which of them were uploaded until archive.retry has each session marked again."
 
     package static let directoryName = "catalog"
 

@@ -132,6 +132,10 @@ package struct SessionDisposal: Sendable {
         for path in parts + entries {
             try Directory.removeTree(path, advice: "Let this user write to it, then discard the session again.")
         }
+        // A killed fill or import leaves a claim with the session's name. Its next owner removes it; if it may not be opened, the
+        // rest is erased all the same.
+        let claims = try recordings.names().compactMap { DirectoryLock.name(ofFile: $0) }
+        for claim in claims where PersonalName(of: claim) == name { _ = try? DirectoryLock.take(claim, in: recordings) }
         if directory.exists { try directory.sync(calls: calls) }
         if directory.contains(SessionDirectory.recordName) {
             try Directory.removeFile(directory.path.appending(SessionDirectory.recordName))

@@ -55,23 +55,15 @@ final class SourceFile: Sendable {
     /// - Throws: `unreadable` if the file has changed; `cancelled`.
     func digests(_ throttle: UploadThrottle) throws(UploadError) -> FileDigests {
         if let knownDigests { return knownDigests }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
-        defer { buffer.deallocate() }
         var whole = (SHA256(), MD5())
         var parts: [FileDigests.Part] = []
         for range in plan.ranges {
             var part = (SHA256(), MD5())
-            var offset = range.lowerBound
-            while offset < range.upperBound {
-                if throttle.isCancelled { throw .cancelled(at: archive.name) }
-                let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(range.upperBound - offset))
-                let count = try read(into: wanted, at: offset)
-                let piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            try forEachPiece(in: range, throttle) { piece in
                 whole.0.update(bufferPointer: piece)
                 whole.1.update(bufferPointer: piece)
                 part.0.update(bufferPointer: piece)
                 part.1.update(bufferPointer: piece)
-                offset += count
             }
             parts.append(
                 FileDigests.Part(range: range, sha256: part.0.finalize(), md5: part.1.finalize()))
@@ -87,18 +79,24 @@ final class SourceFile: Sendable {
 
     /// The SHA-256 of the file's first bytes.
     func sha256(ofFirst bytes: Int, _ throttle: UploadThrottle) throws(UploadError) -> [UInt8] {
+        var hash = SHA256()
+        try forEachPiece(in: 0..<bytes, throttle) { hash.update(bufferPointer: $0) }
+        return hash.finalize()
+    }
+
+    private func forEachPiece(
+        in range: Range<Int>, _ throttle: UploadThrottle, _ body: (UnsafeRawBufferPointer) -> Void
+    ) throws(UploadError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
-        var hash = SHA256()
-        var offset = 0
-        while offset < bytes {
+        var offset = range.lowerBound
+        while offset < range.upperBound {
             if throttle.isCancelled { throw .cancelled(at: archive.name) }
-            let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(bytes - offset))
+            let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(range.upperBound - offset))
             let count = try read(into: wanted, at: offset)
-            hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += count
         }
-        return hash.finalize()
     }
 
     private static func changed(_ archive: UploadFile, _ reason: String) -> UploadError {
