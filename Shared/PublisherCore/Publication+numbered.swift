@@ -9,8 +9,8 @@ extension Publication {
             return acknowledge(request, .wanted(next: samples.oldest ?? 0))
         }
         try requireRunning(run.published)
-        if let newest = samples.sentAt ?? samples.rows.times.max() {
-            run.clock.note(newest, at: now.monotonic, by: sleepWatch)
+        if let newest = samples.rows.times.max() {
+            note(newest: newest, sentAt: samples.sentAt, on: run.clock, at: now)
         }
         guard run.input.hasFields(of: samples.rows) else {
             throw PushRefusal(
@@ -53,7 +53,8 @@ extension Publication {
         while let waiting = run.queue.pop() {
             let known = max(0, run.queue.next - waiting.range.lowerBound)
             if known < waiting.range.count {
-                publish(waiting.message.rows, from: known, of: run.published, run.input, by: run.clock, at: now)
+                let rows = waiting.message.rows
+                publish(rows, known..<rows.count, of: run.published, run.input, by: run.clock, at: now)
                 run.queue.advance(to: waiting.range.upperBound)
             }
             if waiting.message.isLast { end(run, at: now) }
@@ -88,7 +89,7 @@ extension Publication {
                 .conflict, "\(samples.name) is pushed by a client that does not number its samples: choose another name"
             )
         }
-        if let known, !isAnother(samples, than: known) { return known }
+        if let known, !isAnother(samples, than: known, at: now) { return known }
         if let epoch = samples.epoch, hasEnded(epoch, of: samples.name) {
             throw PushRefusal(.tooLate, "\(samples.name) has begun another epoch since \(epoch)")
         }
@@ -102,7 +103,7 @@ extension Publication {
         let run = PushState.NumberedRun(
             published, input, epoch: samples.epoch, next: samples.first,
             beginning: samples.first == 0 ? PushedSample(first: samples.rows) : nil,
-            clock: clock(of: samples, at: now))
+            first: (samples.rows.times.first ?? 0, now.monotonic), clock: clock(of: samples, at: now))
         for one in known?.queue.removeAll() ?? [] {
             refuse(one.request, PushRefusal(.tooLate, "\(samples.name) has begun another epoch"))
         }
@@ -118,9 +119,13 @@ extension Publication {
     }
 
     /// Whether the client has restarted its numbering.
-    private func isAnother(_ samples: NumberedSamples, than run: PushState.NumberedRun) -> Bool {
+    private func isAnother(_ samples: NumberedSamples, than run: PushState.NumberedRun, at now: Moment) -> Bool {
         if samples.epoch != nil || run.epoch != nil { return samples.epoch != run.epoch }
-        return samples.first == 0 && run.queue.next > 0 && PushedSample(first: samples.rows) != run.beginning
+        guard samples.first == 0, run.queue.next > 0, let sample = PushedSample(first: samples.rows) else {
+            return false
+        }
+        if let beginning = run.beginning { return sample != beginning }
+        return !run.hasOvertaken(sample, at: now.monotonic)
     }
 
     /// The client's clock, shared by all streams of one epoch of its device.

@@ -200,17 +200,10 @@ extension Publication {
     }
 
     func publish(
-        _ rows: PushedRows, from first: Int, of stream: PublishedStream, _ input: PushedInput, by clock: ClientClock,
-        at now: Moment
-    ) {
-        publish(rows, first..<rows.count, of: stream, input, by: clock, at: now)
-    }
-
-    func publish(
         _ rows: PushedRows, _ range: Range<Int>, of stream: PublishedStream, _ input: PushedInput,
         by clock: ClientClock, at now: Moment
     ) {
-        let uptimes = input.place(rows.times[range]) { clock.uptime(of: $0, by: sleepWatch) }
+        let uptimes = input.place(rows.times[range], pairing: clock.pairing) { clock.uptime(of: $0, by: sleepWatch) }
         input.note(rows.times[range], at: now.monotonic)
         // Subscribers should know the fields before the first samples arrive.
         noteState(of: stream, at: now)
@@ -254,8 +247,19 @@ extension Publication {
         if newest >= Self.firstDate, newest < date + Self.furthestAhead, newest > date - Self.furthestBehind,
             sentAt.map({ abs($0 - date) < Self.largestError }) ?? true
         {
-            return ClientClock(date, at: now.monotonic, by: sleepWatch, continues: true)
+            return ClientClock(date, at: now.monotonic, by: sleepWatch, newest: newest, continues: true, isDate: true)
         }
-        return ClientClock(newest, at: now.monotonic, by: sleepWatch, continues: newest >= Self.firstDate)
+        return ClientClock(
+            newest, at: now.monotonic, by: sleepWatch, newest: newest, continues: newest >= Self.firstDate)
+    }
+
+    /// Notes the newest time in a message. The clock is paired anew if the message with which it was paired came late.
+    func note(newest: Int64, sentAt: Int64?, on clock: ClientClock, at now: Moment) {
+        let time = sentAt ?? newest
+        clock.note(time, at: now.monotonic, by: sleepWatch)
+        guard clock.isAhead(time, at: now.monotonic, by: sleepWatch) else { return }
+        let other = self.clock(newest: newest, sentAt: sentAt, at: now)
+        // One wrong date among right ones must not move the others.
+        if other.isDate || !clock.isDate { clock.pairAnew(as: other) }
     }
 }

@@ -12,11 +12,11 @@ extension Publication {
         let key = PushState.SessionKey(device: message.device, session: message.session)
         let session = session(key, at: now)
         session.lastArrival = now.monotonic
-        if let rows = message.readings.first?.rows, session.clock == nil {
-            session.clock = clock(newest: rows.times.max() ?? 0, sentAt: nil, at: now)
-        }
+        // Over all sensors: one that changes rarely has old times.
         if let newest = message.readings.lazy.compactMap({ $0.rows.times.max() }).max() {
-            session.clock?.note(newest, at: now.monotonic, by: sleepWatch)
+            let clock = session.clock ?? clock(newest: newest, sentAt: nil, at: now)
+            session.clock = clock
+            note(newest: newest, sentAt: nil, on: clock, at: now)
         }
         for readings in message.readings {
             let name = StreamName(device: name(of: key), stream: readings.stream)
@@ -88,7 +88,7 @@ extension Publication {
             input.noteGap()
         }
         let clock = session.clock ?? ClientClock()
-        publish(part.rows, from: 0, of: stream, input, by: clock, at: now)
+        publish(part.rows, 0..<part.rows.count, of: stream, input, by: clock, at: now)
     }
 
     /// The estimated number of samples in missing messages, from the times around them.

@@ -14,8 +14,6 @@ extension Publication {
     private static func furthestBack(_ clock: UnnumberedSamples.Clock) -> Int64 {
         (clock == .date ? 60 : 5) * Nanoseconds.perSecond
     }
-    /// How far a device's times may get ahead of this machine's before they are paired anew, in nanoseconds.
-    private static let furthestAhead = 2 * Nanoseconds.perSecond
 
     func push(_ samples: UnnumberedSamples, as request: Int, at now: Moment) throws(PushRefusal) {
         let device = settings.phones[samples.device]?.name ?? samples.device
@@ -63,9 +61,8 @@ extension Publication {
         _ stream: PublishedStream, _ input: PushedInput, at now: Moment
     ) -> Bool {
         if run.clock != clock {
-            // If the device's clock is the same and was only paired anew, duplicates are still recognised by their times.
-            if run.clock?.device != clock.device { run.last = nil }
-            (run.clock, run.losses) = (clock, LossEstimate())
+            // The times of another clock say nothing about duplicates and losses.
+            (run.clock, run.last, run.losses) = (clock, nil, LossEstimate())
             input.forgetTimes()
         }
         let isTimed = part.clock != .arrival
@@ -91,15 +88,13 @@ extension Publication {
         _ kind: UnnumberedSamples.Clock, of device: String, newest: Int64, at now: Moment
     ) -> PushState.DeviceClock {
         guard kind != .arrival else {
-            return PushState.DeviceClock(client: ClientClock(), number: 0, device: 0, newest: 0, lead: 0)
+            return PushState.DeviceClock(client: ClientClock(), number: 0, newest: 0)
         }
         let key = PushState.ClockKey(device: device, clock: kind)
-        pushes.deviceClocks[key]?.client.note(newest, at: now.monotonic, by: sleepWatch)
         // Times that jump back belong to another clock of the device.
         let same = pushes.deviceClocks[key].flatMap { newest < $0.newest - Self.furthestBack(kind) ? nil : $0 }
-        if var known = same,
-            known.client.lead(of: newest, at: now.monotonic, by: sleepWatch) <= known.lead + Self.furthestAhead
-        {
+        if var known = same {
+            note(newest: newest, sentAt: nil, on: known.client, at: now)
             known.newest = max(known.newest, newest)
             pushes.deviceClocks[key] = known
             return known
@@ -108,8 +103,7 @@ extension Publication {
         pushes.clocksBegun += 1
         let client = clock(newest: newest, sentAt: nil, at: now)
         let clock = PushState.DeviceClock(
-            client: client, number: pushes.clocksBegun, device: same?.device ?? pushes.clocksBegun, newest: newest,
-            lead: max(0, client.lead(of: newest, at: now.monotonic, by: sleepWatch)))
+            client: client, number: pushes.clocksBegun, newest: newest)
         pushes.deviceClocks[key] = clock
         return clock
     }

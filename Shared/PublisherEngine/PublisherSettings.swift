@@ -97,6 +97,10 @@ package struct PublisherSettings: SettingGroup {
             } catch {
                 throw ServiceError(error)
             }
+            guard !phones.values.contains(where: { $0.name == name }) else {
+                throw ServiceError(
+                    .badConfiguration, "phones[\(index)]: \(name) is the name of another phone; choose another name")
+            }
             phones[device] = Publication.Phone(name: name, platform: phone.platform ?? phonePlatform)
         }
         try checkListening()

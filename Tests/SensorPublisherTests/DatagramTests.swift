@@ -256,6 +256,19 @@ struct DatagramTests {
         #expect(uptimes == uptimes.sorted())
     }
 
+    /// A broker may have kept the message.
+    @Test func theTimeOfSendingOfAKeptMessageIsNotItsArrival() throws {
+        let body = Array(#"{"device":"m5","stream":"value","first":0,"now":4,"samples":[[3,1]]}"#.utf8)
+        for mayBeKept in [false, true] {
+            let message = try PushMessage(unanswered: body, from: "mqtt-a", at: 5, mayBeKept: mayBeKept)
+            guard case .numbered(let samples) = message else {
+                Issue.record("\(message)")
+                return
+            }
+            #expect(samples.sentAt == (mayBeKept ? nil : 4 * Self.second))
+        }
+    }
+
     @Test func numberedSamplesInDatagramsShowTheirLossExactly() throws {
         func numbered(_ range: Range<Int>) -> String {
             let rows = range.map { "[\(Double($0) / 50),\($0)]" }.joined(separator: ",")

@@ -109,6 +109,15 @@ struct LineParserTests {
         #expect(problem(&parser, "0,walk").contains("no column with numbers"))
     }
 
+    /// A device that sends already is read from the middle of a line.
+    @Test func aLineThatWasCutIsNoHeader() throws {
+        var parser = LineParser(format: .csv)
+        #expect(problem(&parser, ",0.3,-0.4,0.5").contains("the header is missing"))
+        #expect(problem(&parser, "0,,1").contains("the header is missing"))
+        #expect(try parse(&parser, "t,x,y,z").0 == .nothing)
+        #expect(try parse(&parser, "0,1,2,3").1 == [1, 2, 3])
+    }
+
     @Test func numbersOfObjectsAreReadLineByLine() throws {
         var parser = LineParser(format: .ndjson, FieldChoice(isNumeric: true))
         #expect(problem(&parser, "{\"t\": 0, \"x\":").contains("this is not JSON"))

@@ -230,6 +230,24 @@ struct PushTests {
         #expect(publisher.epochs[name]?.count == 2)
     }
 
+    @Test func withoutAnEpochASampleThatWasOvertakenIsNoRestart() throws {
+        _ = publisher.push(samples(1..<2, epoch: nil))
+        guard case .refused(let refusal) = answer(to: samples(0..<1, epoch: nil)) else { throw Unexpected() }
+        #expect(refusal.kind == .tooLate)
+        #expect(answer(to: samples(2..<3, epoch: nil)) == .accepted(next: 3))
+        #expect(publisher.epochs[name]?.count == 1)
+        #expect(sequences() == [1, 2])
+        publisher.run(seconds: 4)
+        #expect(answer(to: samples(0..<1, epoch: nil)) == .accepted(next: 1))
+        #expect(publisher.epochs[name]?.count == 2, "the device has restarted")
+    }
+
+    @Test func missingSamplesBeforeManyMessagesAreGivenUpAtOnce() {
+        _ = publisher.push(samples(0..<1))
+        for number in 2..<40 { _ = publisher.push(samples(number..<number + 1)) }
+        #expect(sequences() == Array(0..<1) + Array(2..<40))
+    }
+
     @Test func datesAreBelievedAndOtherClocksBeginWithTheirArrival() throws {
         let now = publisher.now
         let date = Double(now.date.nanosecondsSince1970) / 1e9 - 20
@@ -245,6 +263,50 @@ struct PushTests {
             #expect(abs(uptimes(device)[1] - uptime) < 1e-6)
             #expect(abs(uptimes(device)[1] - uptimes(device)[0] - 0.02) < 1e-6)
         }
+    }
+
+    /// - Parameter times: in seconds of the device's clock.
+    private func push(_ first: Int, at times: [Double], sentAt: Double? = nil, of name: StreamName? = nil) {
+        var rows = PushedRows(fields: ["x"])
+        for time in times { rows.append([time], time: Int64(time * 1e9)) }
+        let message = NumberedSamples(
+            name ?? self.name, epoch: "run1", first: first, sentAt: sentAt.map { Int64($0 * 1e9) }, rows: rows)
+        #expect(answer(to: .numbered(message)) == .accepted(next: first + times.count))
+    }
+
+    /// How far the latest sample's uptime is ahead of this machine's, in seconds.
+    private func lead(of name: StreamName? = nil) -> Double {
+        (column(0, of: name ?? self.name).last ?? .nan) - Double(publisher.now.monotonic) / 1e9
+    }
+
+    @Test func aFirstMessageThatWasSentLongAgoDoesNotMakeLaterOnesLate() {
+        let date = Double(publisher.now.date.nanosecondsSince1970) / 1e9
+        let other = StreamName(device: "m5", stream: "gyroscope")
+        push(0, at: [date - 601, date - 600.5], sentAt: date - 600)
+        push(0, at: [date - 600.5], sentAt: date - 600, of: other)
+        push(2, at: [date - 0.5, date - 0.25], sentAt: date)
+        #expect(abs(lead() + 0.25) < 1e-5)
+        push(1, at: [date - 0.125], of: other)
+        #expect(abs(lead(of: other) + 0.125) < 1e-5, "the device's streams have one clock")
+        publisher.run(seconds: 1)
+        push(4, at: [date + 0.75])
+        #expect(abs(lead() + 0.25) < 1e-5)
+    }
+
+    @Test func aWrongDateMovesNoOtherSamples() {
+        let date = Double(publisher.now.date.nanosecondsSince1970) / 1e9
+        push(0, at: [date])
+        push(1, at: [date + 3_600])
+        push(2, at: [date + 0.5])
+        #expect(abs(lead() - 0.5) < 1e-5)
+    }
+
+    /// The device kept samples while this program was away, and sends them all at once.
+    @Test func keptSamplesWithoutDatesDoNotMakeLaterOnesLate() {
+        for second in 0..<300 { push(second, at: [1_000 + Double(second)]) }
+        publisher.run(seconds: 1)
+        push(300, at: [1_300])
+        #expect(abs(lead()) < 2.001)
     }
 
     @Test func aConfiguredStreamIsNotPushedTo() throws {
@@ -476,6 +538,20 @@ struct PushTests {
         _ = publisher.push(message(1, 0..<10))
         let uptime = Double(publisher.now.monotonic) / 1e9
         #expect(column(0, of: gyroscope).allSatisfy { abs($0 - uptime) < 2 })
+    }
+
+    /// A cached position may be days old.
+    @Test func anOldReadingInTheFirstMessageSaysNothingOfTheClock() {
+        let date = publisher.now.date.nanosecondsSince1970
+        let readings = [("location", date - 172_800 * Self.second), ("gyroscope", date)].map { sensor, time in
+            var rows = PushedRows(fields: ["x"])
+            rows.append([1.0], time: time)
+            return SensorLoggerMessage.Readings(sensor: sensor, rows: rows)
+        }
+        let message = SensorLoggerMessage(number: 0, session: "s", device: "d1", readings: readings)
+        #expect(answer(to: .sensorLogger(message)) == .accepted(next: nil))
+        let uptime = Double(publisher.now.monotonic) / 1e9
+        #expect(column(0, of: gyroscope).map { abs($0 - uptime) < 2 } == [true])
     }
 
     @Test func nanosecondsStay() {

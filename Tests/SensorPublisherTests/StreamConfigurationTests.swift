@@ -192,6 +192,17 @@ struct StreamConfigurationTests {
         #expect(error?.message.contains(problem) == true, "\(error?.message ?? "")")
     }
 
+    /// Their samples would be mixed into one stream.
+    @Test(arguments: [#""device": "B", "name": "left-hand""#, #""device": "left-hand""#])
+    func twoPhonesDoNotShareAName(second: String) {
+        let phones = #"{"device": "A", "name": "left-hand"}, {\#(second)}"#
+        let error = #expect(throws: ServiceError.self) {
+            try settings(#"{"listen-http": "8443", "phones": [\#(phones)]}"#)
+        }
+        #expect(error?.status == .badConfiguration)
+        #expect(error?.message.contains("phones[1]: left-hand is the name of another phone") == true)
+    }
+
     @Test(arguments: [
         ("tcp://127.0.0.1:5551", "tcp://127.0.0.1:5551"), ("ipc:///run/s", "ipc:///run/s"),
         ("tcp://192.168.1.7:5551", "tcp://192.168.1.7:5551"),

@@ -69,8 +69,11 @@ extension PushMessage {
     /// - Parameters:
     ///   - device: the device's name, if the message has none.
     ///   - arrival: on the monotonic clock, in nanoseconds.
+    ///   - mayBeKept: whether the message may have been kept on its way: then it did not arrive when it was sent.
     /// - Throws: `invalidInput` or `invalidParameter`, naming the part that is wrong.
-    package init(unanswered body: [UInt8], from device: String, at arrival: Int64) throws(PublisherError) {
+    package init(
+        unanswered body: [UInt8], from device: String, at arrival: Int64, mayBeKept: Bool = false
+    ) throws(PublisherError) {
         guard body.first == UInt8(ascii: "{") else {
             self = .unnumbered(try UnnumberedSamples(csv: body, from: device, at: arrival))
             return
@@ -79,6 +82,7 @@ extension PushMessage {
         case .numbered:
             var samples = try NumberedSamples(body)
             samples.oldest = nil
+            if mayBeKept { samples.sentAt = nil }
             self = .numbered(samples)
         case .sensorLogger: self = .sensorLogger(try SensorLoggerMessage(body))
         case .sensaGram: self = .unnumbered(try UnnumberedSamples(sensaGram: body, from: device, at: arrival))

@@ -16,8 +16,9 @@ struct PushQueue<Message> {
 
     /// How long a message waits for its predecessors, in nanoseconds.
     static var patience: Int64 { 3 * Nanoseconds.perSecond }
-    /// Messages waiting in one queue; with more, the missing ones before them are given up.
-    private static var maximumWaiting: Int { 64 }
+    /// Messages waiting in one queue; with more, the missing ones before them are given up. Fewer than the messages of
+    /// a broker that may be under way, so that one queue does not stop all reading.
+    private static var maximumWaiting: Int { 32 }
 
     /// The position expected next.
     private(set) var next: Int

@@ -13,18 +13,27 @@ struct PushState {
         var queue: PushQueue<NumberedSamples>
         /// The time and values of the first sample, if the run began with number 0.
         let beginning: PushedSample?
+        /// The run's first sample: its time on the client's clock, and its arrival on the monotonic clock.
+        private let first: (time: Int64, arrival: Int64)
         let clock: ClientClock
 
         init(
             _ published: PublishedStream, _ input: PushedInput, epoch: String?, next: Int, beginning: PushedSample?,
-            clock: ClientClock
+            first: (time: Int64, arrival: Int64), clock: ClientClock
         ) {
             self.published = published
             self.input = input
             self.epoch = epoch
             queue = PushQueue(next: next)
             self.beginning = beginning
+            self.first = first
             self.clock = clock
+        }
+
+        /// Whether a sample may be one from just before the run, which the run's first message overtook.
+        func hasOvertaken(_ sample: PushedSample, at now: Int64) -> Bool {
+            let patience = PushQueue<NumberedSamples>.patience
+            return now - first.arrival < patience && sample.time < first.time && first.time - sample.time < patience
         }
     }
 
@@ -69,14 +78,10 @@ struct PushState {
     /// The conversion of a device's unnumbered times to this machine's.
     struct DeviceClock: Equatable {
         let client: ClientClock
-        /// Identifies this conversion: a clock that is paired anew has another number.
+        /// Identifies this clock: another clock of the device has another number.
         let number: Int
-        /// The number of the first conversion of the same clock of the device.
-        let device: Int
         /// The latest time that the device sent.
         var newest: Int64
-        /// How far that time was ahead of this machine's at first, in nanoseconds.
-        let lead: Int64
 
         static func == (one: DeviceClock, other: DeviceClock) -> Bool { one.number == other.number }
     }

@@ -28,6 +28,8 @@ package final class PushedInput: Sampler {
     private var pause: Double?
     /// The latest sample's time on the client's clock, and the uptime assigned to it.
     private var placed: (time: Int64, uptime: Int64)?
+    /// The pairing of the client's clock by which that was assigned.
+    private var pairing = 0
 
     init(
         fields: [String], types: [FieldType]?, unit: String?, rate: Double?, description: String, at now: Int64
@@ -65,12 +67,16 @@ package final class PushedInput: Sampler {
     /// Whether the client has been silent so long that the stream counts as ended.
     func isOver(at now: Int64) -> Bool { now - lastArrival > Self.longestSilence }
 
-    /// The uptimes of samples that are published now. They increase with the client's times.
+    /// The uptimes of samples that are published now. They increase with the client's times, except when its clock is
+    /// paired anew.
     ///
     /// Samples taken while this machine slept would all have the same uptime: they are placed one step apart.
-    /// - Parameter uptime: converts a time of the client's clock to an uptime.
-    func place(_ times: ArraySlice<Int64>, _ uptime: (Int64) -> Int64) -> [Int64] {
-        times.map { time in
+    /// - Parameters:
+    ///   - pairing: how often the client's clock was paired anew.
+    ///   - uptime: converts a time of the client's clock to an uptime.
+    func place(_ times: ArraySlice<Int64>, pairing: Int, _ uptime: (Int64) -> Int64) -> [Int64] {
+        if pairing != self.pairing { (self.pairing, lastTime, placed) = (pairing, nil, nil) }
+        return times.map { time in
             var own = uptime(time)
             if let placed, time >= placed.time, own <= placed.uptime {
                 own = placed.uptime + (time > placed.time ? SleepWatch.leastStep : 0)

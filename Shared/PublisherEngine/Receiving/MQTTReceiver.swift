@@ -118,7 +118,8 @@ actor MQTTReceiver {
     /// Writes pending packets, and reads the next ones or waits for them.
     /// - Returns: the messages received. They count as under way.
     private func turn(_ connection: MQTTConnection, _ rooms: AsyncStream<Void>) async throws -> [MQTTMessage] {
-        if underWay == 0 { try acknowledge(connection) }
+        // Without kept messages there is nothing to acknowledge, and a ping must not wait.
+        if underWay == 0 || unacknowledgedSince == nil { try acknowledge(connection) }
         try connection.look()
         let isLate = unacknowledgedSince.map { now - $0 > Self.longestUnacknowledged } ?? false
         if underWay >= Self.maximumUnderWay || isLate && underWay > 0 {
@@ -160,7 +161,7 @@ actor MQTTReceiver {
                 }
                 let name = "mqtt-" + message.topic.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(80)
                 let arrival = SamplingEngine.clock().monotonic
-                let push = try PushMessage(unanswered: payload, from: name, at: arrival)
+                let push = try PushMessage(unanswered: payload, from: name, at: arrival, mayBeKept: true)
                 return BrokerMessage(topic: message.topic, push: .success(push))
             } catch {
                 return BrokerMessage(topic: message.topic, push: .failure(error))

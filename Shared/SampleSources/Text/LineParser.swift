@@ -146,7 +146,7 @@ package struct LineParser {
 
     private mutating func readHeader(_ text: Span<UInt8>) throws(PublisherError) {
         let names = try Self.cells(of: text).map { Self.string(text.extracting($0)) }
-        guard names.contains(where: { Double($0) == nil }) else {
+        guard names.contains(where: { !$0.isEmpty && Double($0) == nil }) else {
             throw PublisherError(
                 .invalidInput, "the header is missing: the first line should name the columns, as t,x,y,z")
         }
