@@ -15,11 +15,12 @@ package struct Envelope: Hashable, Sendable {
             self.most = most
         }
 
-        /// Includes a value. NaN is ignored.
+        /// Includes a value. NaN and infinity are ignored, because a plot has no place for them.
         mutating func add(_ value: Double) {
+            guard value.isFinite else { return }
             // Comparisons with NaN are false, so the first value replaces NaN.
-            if !(least <= value), !value.isNaN { least = value }
-            if !(most >= value), !value.isNaN { most = value }
+            if !(least <= value) { least = value }
+            if !(most >= value) { most = value }
         }
 
         func joined(_ other: Extremes) -> Extremes {

@@ -28,6 +28,31 @@ struct BIDSExportTests {
         try Data(text.utf8).write(to: URL(filePath: directory.appending(name).string))
     }
 
+    @Test func aColumnHasNotTheNameOfTheTablesOwnChannel() throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("a/b", fields: ["latency", "x"])
+            try session.sample("a/b", 0.25, "1,2")
+            try session.finish(at: 1)
+            let exported = try Exported(session.directory, to: directory.appending("out"), .bids)
+            let table = try exported.text("sub-01/motion/sub-01_task-Walk_tracksys-ab_channels.tsv")
+            let names = table.split(separator: "\n").map { line in line.prefix { $0 != "\t" } }
+            #expect(names == ["name", "latency", "latency_", "x"])
+        }
+    }
+
+    @Test func everySpellingOfAGyroscopesUnitIsKnown() throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("a/b", unit: "rad s-1")
+            try session.sample("a/b", 0.25, "1,2,3")
+            try session.finish(at: 1)
+            let exported = try Exported(session.directory, to: directory.appending("out"), .bids)
+            let table = try exported.text("sub-01/motion/sub-01_task-Walk_tracksys-ab_channels.tsv")
+            #expect(table.contains("x\tx\tGYRO\ta\trad/s\n"))
+        }
+    }
+
     /// With and without a byte order mark, as Excel and Notepad save them.
     @Test(arguments: ["", "\u{FEFF}"])
     func tablesWithOtherLineEndsKeepTheirLines(mark: String) throws {

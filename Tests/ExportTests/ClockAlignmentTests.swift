@@ -66,6 +66,45 @@ struct ClockAlignmentTests {
         }
     }
 
+    @Test func onsetsOfBIDSAreOnTheClockOfTheSamples() throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("a/b", fields: ["x"])
+            session.compareClocks(at: 2, ahead: 2)
+            try session.sample("a/b", 2.5, "0")
+            try session.move(to: "back", at: 1)
+            try session.sample("a/b", 3.75, "1")
+            try session.finish(at: 3)
+            let exported = try Exported(session.directory, to: directory.appending("out"), .bids) { $0.clock = .own }
+            let lines = try exported.text("sub-01/motion/sub-01_task-Walk_tracksys-ab_events.tsv")
+                .split(separator: "\n").map { $0.split(separator: "\t") }
+            let step = try #require(lines.first { $0[2] == "step" })
+            #expect(step[0] == "0.5")
+        }
+    }
+
+    @Test func aTimeIsOnTheClockOfTheRunThatWasHeardThen() throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("a/b", fields: ["x"])
+            try session.sample("a/b", 1, "0")
+            try session.beginEpoch("a/b", "second", at: 2)
+            try session.sample("a/b", 3, "1")
+            try session.finish(at: 4)
+            let record = try session.directory.record()
+            var log = try #require(record.logs.first)
+            var alignments: [String: ClockAlignment] = [:]
+            for (index, second) in [Int64(2), 4].enumerated() {
+                log.epochs[index].heard = record.startDate.adding(second * 1_000_000_000)
+                alignments[log.epochs[index].epoch] = ClockAlignment([Self.point(0, 10 * second)])
+            }
+            for (second, offset) in [(1, 20), (2, 20), (3, 40), (4, 40), (5, 40)] as [(Int64, Int64)] {
+                var alignment = log.alignment(at: second * 1_000_000_000, record, alignments)
+                #expect(alignment.recorderTime(of: 100) == 100 - offset, "at \(second) s")
+            }
+        }
+    }
+
     /// A publisher's clock is 2 s ahead at first and 3 s an hour later, at the end.
     @Test func timesOfADriftingClockAreTheRecorders() throws {
         try withTemporaryDirectory { directory in

@@ -190,6 +190,37 @@ struct SessionExportTests {
         }
     }
 
+    @Test(arguments: [SessionExport.Format.csv, .bids])
+    func nothingStaysIfTheReplacingExportWasInterrupted(_ format: SessionExport.Format) throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.twoStreams(in: directory)
+            let out = directory.appending("out")
+            let first = try Exported(session.directory, to: out, format).files
+            var options = SessionExport.Options(format: format)
+            options.replaces = true
+            options.streams = ["a/b"]
+            var calls = FileCalls.system
+            calls.rename = { old, new throws(Errno) in
+                if old.string.contains(".new/") { throw Errno.ioError }
+                try FileCalls.system.rename(old, new)
+            }
+            let export = try SessionExport(session.directory, options, version: "0.0.0", calls: calls)
+            #expect(throws: RecordingError.self) { try export.run(to: out) { _, _, _ in } }
+            // As if the program had been killed before it removed any table.
+            for (name, bytes) in first where !name.hasSuffix("provenance.json") {
+                try bytes.write(to: URL(filePath: out.appending(name).string))
+            }
+            let again = try Exported(session.directory, to: out, format) {
+                $0.replaces = true
+                $0.streams = ["a/b"]
+            }
+            let fresh = try Exported(session.directory, to: directory.appending("fresh"), format) {
+                $0.streams = ["a/b"]
+            }
+            #expect(try again.files == fresh.files)
+        }
+    }
+
     /// A person may edit the list of an export's files, or replace a file.
     @Test func filesThatTheReplacedExportDidNotWriteStay() throws {
         try withTemporaryDirectory { directory in

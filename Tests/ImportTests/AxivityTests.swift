@@ -204,6 +204,12 @@ import Testing
         #expect(decoder.header?.annotation == ["_c": "Centre A", "_n": "first week"])
     }
 
+    @Test func personalDetailsInTheHeaderAreNoKeys() {
+        let details = "_sc=P07&_se=f&_h=170&_w=64&_ha=l&_sn=Jane+Doe"
+        let header = CWAFile.header(annotation: details).withUnsafeBytes { AxivityHeader($0) }
+        #expect(header?.keys["annotation"] == .object(["_sc": .string("P07")]))
+    }
+
     @Test func aFileThatEndsEarlySaysSo() throws {
         let bytes = Self.bytes(CWAFile.blocks(3) { _, _ in 0 })
         let found = try Self.decoded(Array(bytes.dropLast(200)))

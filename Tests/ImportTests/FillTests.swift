@@ -393,33 +393,65 @@ struct FillTests {
         }
     }
 
-    /// The publisher was killed, and the recorder cannot know how many samples it had taken.
-    @Test func whatIsBetweenTwoRunsOfThePublisherIsFilledIn() throws {
+    /// The publisher was killed, and the recorder cannot know how many samples it had taken beyond those that it had
+    /// reported.
+    @Test(arguments: [0, 10])
+    func whatIsBetweenTwoRunsOfThePublisherIsFilledIn(_ known: Int) throws {
         try withTemporaryDirectory { directory in
             let phone = PhoneRecording()
-            let made = try MadeSession(in: directory, "walk-1")
-            let stream = "phone/accelerometer"
-            try made.add(stream, unit: nil)
-            let truth = phone.own("accelerometer")
-            for sample in truth[..<100] {
-                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
-            }
-            try made.gap(stream, count: 0, reason: .epochEnded, at: 1)
-            try made.beginEpoch(stream, "E2", at: 4)
-            for sample in truth[400...] {
-                // The new run has compared the clocks again.
-                try made.sample(
-                    stream, Double(sample.time + 12_345) / 1e9, sample.values.joined(separator: ","))
-            }
-            try made.finish(at: 8.5)
-            let outcome = try Self.fill(made.directory, from: try Self.write(phone, .csvZip, in: directory))
+            let session = try Self.sessionOfTwoRuns(of: phone, knowing: known, in: directory)
+            let outcome = try Self.fill(session, from: try Self.write(phone, .csvZip, in: directory))
             #expect(outcome.samples == 300)
-            let verification = made.directory.verify()
-            #expect(verification.verdict == .whole, "\(verification.findings)")
-            let found = try Self.samples(of: "accelerometer", in: made.directory)
-            #expect(found.map(\.sample.values) == truth.map(\.values))
-            #expect(found.map(\.sample.time) == found.map(\.sample.time).sorted())
+            try expectAllSamplesOfTwoRuns(of: phone, in: session)
         }
+    }
+
+    @Test func aGapOfUnknownSizeStaysIfTheExportHasOnlyTheSamplesBeforeIt() throws {
+        try withTemporaryDirectory { directory in
+            let phone = PhoneRecording()
+            let session = try Self.sessionOfTwoRuns(of: phone, knowing: 10, in: directory)
+            let first = directory.appending("first.zip")
+            try Self.write(phone.csv(0..<110), to: first)
+            let outcome = try Self.fill(session, from: first)
+            #expect(outcome.samples == 10)
+            #expect(outcome.remainingGaps == 1)
+            #expect(try session.record().logs[0].gaps.map(\.from) == [110])
+            #expect(session.verify().verdict == .loss)
+            let rest = try Self.fill(session, from: try Self.write(phone, .csvZip, in: directory))
+            #expect(rest.samples == 290)
+            try expectAllSamplesOfTwoRuns(of: phone, in: session)
+        }
+    }
+
+    /// A session that has lost samples 100 to 399, which lie between two runs of the publisher.
+    /// - Parameter known: how many of them the recorder knew of.
+    private static func sessionOfTwoRuns(
+        of phone: PhoneRecording, knowing known: Int, in directory: FilePath
+    ) throws -> SessionDirectory {
+        let made = try MadeSession(in: directory, "walk-1")
+        let stream = "phone/accelerometer"
+        try made.add(stream, unit: nil)
+        let truth = phone.own("accelerometer")
+        for sample in truth[..<100] {
+            try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
+        }
+        if known > 0 { try made.gap(stream, count: known, reason: .publisherUnreachable, at: 1) }
+        try made.gap(stream, count: 0, reason: .epochEnded, at: 1)
+        try made.beginEpoch(stream, "E2", at: 4)
+        for sample in truth[400...] {
+            // The new run has compared the clocks again.
+            try made.sample(stream, Double(sample.time + 12_345) / 1e9, sample.values.joined(separator: ","))
+        }
+        try made.finish(at: 8.5)
+        return made.directory
+    }
+
+    private func expectAllSamplesOfTwoRuns(of phone: PhoneRecording, in session: SessionDirectory) throws {
+        let verification = session.verify()
+        #expect(verification.verdict == .whole, "\(verification.findings)")
+        let found = try Self.samples(of: "accelerometer", in: session)
+        #expect(found.map(\.sample.values) == phone.own("accelerometer").map(\.values))
+        #expect(found.map(\.sample.time) == found.map(\.sample.time).sorted())
     }
 
     // MARK: Without a change

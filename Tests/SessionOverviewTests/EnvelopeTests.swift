@@ -44,6 +44,8 @@ struct EnvelopeTests {
         #expect(envelope.part(columns: 4).fields[0].first?.least.isNaN == true)
         envelope.add(at: 1) { _ in 5 }
         envelope.add(at: 2) { _ in .nan }
+        envelope.add(at: 3) { _ in .infinity }
+        envelope.add(at: 4) { _ in -.infinity }
         #expect(envelope.part(columns: 4).fields[0] == [Envelope.Extremes(least: 5, most: 5)])
     }
 

@@ -10,6 +10,7 @@ package struct BIDSExport: ExportWriter {
     private let session: ExportedSession
     private let names: MotionNames
     private let version: String
+    private let streamTime: StreamTime
 
     private var stream: ExportedStream?
     private var table: MotionTable?
@@ -24,11 +25,18 @@ package struct BIDSExport: ExportWriter {
     private var hasTexts = false
     private var scans: [String: String] = [:]
 
-    package init(_ session: ExportedSession, names: MotionNames, version: String, in directory: ExportDirectory) {
+    /// Converts a time on the recorder's clock to the clock of a stream's samples.
+    package typealias StreamTime = (_ time: Int64, _ stream: ExportedStream) -> Int64
+
+    package init(
+        _ session: ExportedSession, names: MotionNames, version: String, in directory: ExportDirectory,
+        streamTime: @escaping StreamTime
+    ) {
         self.session = session
         self.names = names
         self.version = version
         self.directory = directory
+        self.streamTime = streamTime
     }
 
     package var provenanceName: String { names.provenance }
@@ -43,7 +51,12 @@ package struct BIDSExport: ExportWriter {
         events.buffer.append(utf8: "onset\tduration\ttrial_type\tvalue\tcount\n")
         self.events = events
         first = nil
-        pending = session.events.filter { $0.stream ?? stream.name == stream.name }[...]
+        pending =
+            session.events.filter { $0.stream ?? stream.name == stream.name }.map { event in
+                var event = event
+                event.time = streamTime(event.time, stream)
+                return event
+            }[...]
         texts = [:]
         hasTexts = stream.columns.contains { $0.kind != .number }
     }

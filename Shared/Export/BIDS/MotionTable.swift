@@ -21,13 +21,14 @@ package struct MotionTable {
     package static func channels(of stream: ExportedStream) -> [Channel] {
         let latency = Channel(name: "latency", component: "n/a", type: "LATENCY", trackedPoint: "n/a", units: "s")
         let (type, units) = kind(of: stream.unit)
+        let names = stream.names(beside: latency.name)
         return [latency]
             + stream.numbers.map { index in
                 let name = stream.columns[index].name
                 let component = ["x", "y", "z"].contains(name) ? name : "n/a"
                 let quaternion = ["qx": "quat_x", "qy": "quat_y", "qz": "quat_z", "qw": "quat_w"][name]
                 return Channel(
-                    name: name, component: quaternion ?? component,
+                    name: names[index], component: quaternion ?? component,
                     type: quaternion != nil ? "ORNT" : component == "n/a" ? "MISC" : type,
                     trackedPoint: stream.name.device, units: units)
             }
@@ -37,9 +38,8 @@ package struct MotionTable {
         if let acceleration = unit.flatMap({ AccelerationUnit($0) }) {
             return ("ACCEL", acceleration == .g ? "g" : "m/s^2")
         }
+        if let rotation = unit.flatMap({ RotationUnit($0) }) { return ("GYRO", rotation.rawValue) }
         switch unit {
-        case "rad/s", "deg/s": return ("GYRO", unit ?? "n/a")
-        case "°/s", "dps": return ("GYRO", "deg/s")
         case "uT", "µT", "μT": return ("MAGN", "uT")
         default: return ("MISC", unit ?? "n/a")
         }

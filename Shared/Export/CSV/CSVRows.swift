@@ -7,6 +7,7 @@ import Recording
 /// no rows.
 package struct CSVRows {
     private let columns: [ExportedStream.Column]
+    private let names: [String]
     private let clock: ExportClock
     private let startDate: Int64
     private var date = DateText()
@@ -14,16 +15,14 @@ package struct CSVRows {
     /// - Parameter startDate: the session's start, in nanoseconds since 1970.
     package init(_ stream: ExportedStream, clock: ExportClock, startDate: Int64) {
         columns = stream.columns
+        names = stream.names(beside: "time")
         self.clock = clock
         self.startDate = startDate
     }
 
     package func appendHeader(to buffer: inout ByteBuffer) {
         buffer.append(utf8: "time")
-        var taken: Set = ["time"]
-        for column in columns {
-            var name = column.name
-            while !taken.insert(name).inserted { name += "_" }
+        for name in names {
             buffer.append(UInt8(ascii: ","))
             buffer.append(utf8: TableText.quoted(name, delimiter: UInt8(ascii: ",")))
         }

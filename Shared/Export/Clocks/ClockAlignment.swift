@@ -71,6 +71,12 @@ package struct ClockAlignment: Hashable, Sendable {
         time &- offset(at: time)
     }
 
+    /// The time on the publisher's clock at a time on the recorder's.
+    mutating func publisherTime(of time: Int64) -> Int64 {
+        // One correction is enough, because clocks drift slowly.
+        time &+ offset(at: time &+ offset(at: time))
+    }
+
     /// Nanoseconds by which the publisher's clock is ahead.
     package mutating func offset(at time: Int64) -> Int64 {
         guard points.count > 1 else { return points.first?.offset ?? 0 }
@@ -81,6 +87,18 @@ package struct ClockAlignment: Hashable, Sendable {
         if time >= to.time { return to.offset }
         let part = Double(time - from.time) / Double(to.time - from.time)
         return from.offset + Int64((part * Double(to.offset - from.offset)).rounded())
+    }
+}
+
+extension SessionRecord.Log {
+    /// The alignment of the epoch that was current at a time in nanoseconds since the session's start, as far as known.
+    package func alignment(
+        at time: Int64, _ record: SessionRecord, _ alignments: [String: ClockAlignment]
+    ) -> ClockAlignment {
+        // An epoch was last heard at its end, on the wall clock.
+        let date = record.startDate.nanosecondsSince1970 &+ record.clockAhead &+ time
+        let epoch = epochs.first { $0.heard.nanosecondsSince1970 >= date } ?? epochs.last
+        return epoch.flatMap { alignments[$0.epoch] } ?? ClockAlignment([])
     }
 }
 

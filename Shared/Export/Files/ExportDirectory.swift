@@ -52,7 +52,10 @@ package final class ExportDirectory {
     /// Refuses the name of an existing file, unless files may be replaced.
     /// - Throws: `alreadyExists`.
     package func check(_ name: String) throws(RecordingError) {
-        guard !replaces, !shared.contains(name), directory.contains(name) else { return }
+        // A replacement that was interrupted is repeated first: its list of the former files is still needed.
+        guard !replaces, !shared.contains(name),
+            directory.contains(name) || directory.contains(Self.formerName(of: name))
+        else { return }
         throw RecordingError(
             .alreadyExists, action: "export to", path: directory.path.appending(name), reason: "it exists already",
             advice: "Pass --replace to replace it, or choose another directory.")
@@ -100,7 +103,7 @@ package final class ExportDirectory {
     /// - Parameter provenance: the name of the file that lists the replaced export's files.
     package func superseded(by provenance: String) -> Set<String> {
         // Without a readable list, it is unknown which files belong to the export.
-        guard replaces, let bytes = try? existing(provenance),
+        guard replaces, let bytes = (try? existing(provenance)) ?? (try? existing(Self.formerName(of: provenance))),
             let former = try? WireCoding.decode(Outputs.self, from: bytes)
         else { return [] }
         let kept = Set(finished.map(\.name)).union([provenance])
@@ -128,16 +131,19 @@ package final class ExportDirectory {
         return found.bytes == file.bytes && found.sha256 == file.sha256
     }
 
+    /// The name of a replaced export's last file until the new export is complete.
+    private static func formerName(of name: String) -> String { "\(name).replaced" }
+
     /// Gives the files their final names, the last file last: if that exists, all do.
     ///
     /// Removes the files of a replaced export that this one does not have.
     package func publish() throws(RecordingError) {
         guard let last = finished.last else { return }
-        if replaces, directory.contains(last.name) {
-            let superseded = superseded(by: last.name)
-            // Removed first, because it lists the files removed next.
-            try Directory.removeFile(directory.path.appending(last.name))
-            for name in superseded { try Directory.removeFile(directory.path.appending(name)) }
+        let former = Self.formerName(of: last.name)
+        if replaces {
+            // It lists the files removed next. It is kept until the end: after a kill, the next export needs the list.
+            if directory.contains(last.name) { try directory.rename(last.name, to: former, calls: calls) }
+            for name in superseded(by: last.name) { try Directory.removeFile(directory.path.appending(name)) }
         }
         var parents: Set<FilePath> = []
         for file in finished {
@@ -147,6 +153,7 @@ package final class ExportDirectory {
             try Directory(directory.path).rename("\(beside)/\(file.name)", to: file.name, calls: calls)
         }
         try Directory(directory.path.appending(last.name).removingLastComponent()).sync(calls: calls)
+        if replaces, directory.contains(former) { try Directory.removeFile(directory.path.appending(former)) }
         finished = []
     }
 }

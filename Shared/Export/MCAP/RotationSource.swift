@@ -30,21 +30,12 @@ package final class RotationSource {
 
     /// - Returns: nil if the stream is not that of a three-axis gyroscope.
     package init?(_ stream: ExportedStream, _ reader: consuming StreamReader, _ walk: StreamWalk) {
-        guard let axes = stream.axes, let scale = Self.scale(stream.unit) else { return nil }
+        guard let axes = stream.axes, let unit = stream.unit.flatMap({ RotationUnit($0) }) else { return nil }
         self.reader = reader
         self.walk = walk
-        sink = Sink(axes: axes, scale: scale)
+        sink = Sink(axes: axes, scale: unit.scale)
         // Half an interval; without a rate, half of 50 ms.
         tolerance = Int64(0.5e9 / max(1e-3, stream.rate ?? 20)) + 1
-    }
-
-    /// Factor that converts a rotation rate to rad/s; nil if the unit is that of another quantity.
-    package static func scale(_ unit: String?) -> Double? {
-        switch unit {
-        case "rad/s", "rad s-1", "rad·s⁻¹": 1
-        case "deg/s", "°/s", "dps": Double.pi / 180
-        default: nil
-        }
     }
 
     /// The rotation at a time, in rad/s. Request times in ascending order.

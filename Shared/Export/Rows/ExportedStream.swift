@@ -44,6 +44,16 @@ package struct ExportedStream: Hashable, Sendable {
     /// The indices of the columns with numbers.
     package var numbers: [Int] { columns.indices.filter { columns[$0].kind == .number } }
 
+    /// Distinct names for the columns of a table that has one more column.
+    func names(beside other: String) -> [String] {
+        var taken: Set = [other]
+        return columns.map { column in
+            var name = column.name
+            while !taken.insert(name).inserted { name += "_" }
+            return name
+        }
+    }
+
     /// The indices of the columns x, y and z, if all three are numbers.
     package var axes: [Int]? {
         let places = ["x", "y", "z"].compactMap { name in

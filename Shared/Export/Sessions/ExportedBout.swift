@@ -7,7 +7,7 @@ import StepRecordings
 /// A bout of walking in a stream, as exported.
 package struct ExportedBout: Hashable, Sendable {
     package var stream: StreamName
-    /// Nanoseconds since the session's start, on the clock of the export.
+    /// Nanoseconds since the session's start, on the recorder's clock unless the publishers' own times are kept.
     package var start: Int64
     /// Nanoseconds from the first step to the last.
     package var duration: Int64
@@ -39,14 +39,11 @@ package struct ExportedBout: Hashable, Sendable {
         return bouts
     }
 
-    /// Converts a time with the clock of the epoch that was current at that time, as far as known.
     private static func recorderTime(
         _ seconds: Double, _ log: SessionRecord.Log, _ record: SessionRecord, _ alignments: [String: ClockAlignment]
     ) -> Int64 {
         let time = Nanoseconds.from(seconds: seconds) ?? 0
-        let date = record.startDate.nanosecondsSince1970 &+ time
-        let epoch = log.epochs.last { $0.heard.nanosecondsSince1970 <= date } ?? log.epochs.first
-        var alignment = epoch.flatMap { alignments[$0.epoch] } ?? ClockAlignment([])
+        var alignment = log.alignment(at: time, record, alignments)
         return alignment.recorderTime(of: time)
     }
 }

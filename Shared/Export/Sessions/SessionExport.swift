@@ -87,8 +87,8 @@ package struct SessionExport {
         do throws(RecordingError) {
             let version = self.version
             let work = try prepare()
-            // In XDF, bouts are in the stream of markers, which has no clock offsets: all its times are the recorder's.
-            let keepsTimes = options.clock == .own && options.format != .xdf
+            // Only CSV has a table of bouts. Elsewhere, they are among the events, whose times are the recorder's.
+            let keepsTimes = options.clock == .own && options.format == .csv
             let bouts =
                 options.countedStreams.isEmpty
                 ? []
@@ -103,7 +103,9 @@ package struct SessionExport {
                 let names = MotionNames(
                     subject: options.subject ?? "01", task: record.task, run: options.run,
                     streams: record.logs.map { StreamName(device: $0.device, stream: $0.stream) })
-                let writer = BIDSExport(exported, names: names, version: version, in: directory)
+                let writer = BIDSExport(exported, names: names, version: version, in: directory) { time, stream in
+                    self.time(of: time, in: stream.name, work)
+                }
                 return try run(work, writer, in: directory, progress)
             case .mcap:
                 let streams = try work.logs.map { log throws(RecordingError) in
@@ -208,6 +210,15 @@ package struct SessionExport {
 
     // MARK: Parts
 
+    /// A time on the recorder's clock, as the export has it for the samples of a stream.
+    private func time(of time: Int64, in stream: StreamName, _ work: Work) -> Int64 {
+        let log = work.logs.first { StreamName(device: $0.device, stream: $0.stream) == stream }
+        guard options.clock == .own, var alignment = log?.alignment(at: time, record, work.alignments) else {
+            return time
+        }
+        return alignment.publisherTime(of: time)
+    }
+
     private func chosenLogs() throws(RecordingError) -> [SessionRecord.Log] {
         let patterns = options.streams.map { Set($0) }
         let logs = record.logs.filter { log in
@@ -226,7 +237,8 @@ package struct SessionExport {
         beside stream: ExportedStream, _ work: Work
     ) throws(RecordingError) -> RotationSource? {
         let log = record.logs.first {
-            $0.device == stream.name.device && RotationSource.scale($0.unit) != nil && ExportedStream($0).axes != nil
+            $0.device == stream.name.device && $0.unit.flatMap { RotationUnit($0) } != nil
+                && ExportedStream($0).axes != nil
         }
         guard let log else { return nil }
         let reader = try open(log, work)

@@ -31,11 +31,15 @@ package struct AxivityHeader: Hashable, Sendable {
         self.annotation = annotation
     }
 
-    /// The header's values, for a session's keys.
+    /// The participant's sex, height, weight, handedness and notes.
+    private static let personal: Set = ["_se", "_h", "_w", "_ha", "_sn"]
+
+    /// The header's values, for a session's keys, without personal details: archives and uploads contain the keys.
     package var keys: [String: JSONValue] {
         var keys: [String: JSONValue] = [
             "model": .string(model), "identifier": .integer(identifier), "session": .integer(session),
         ]
+        let annotation = annotation.filter { !Self.personal.contains($0.key) }
         if !annotation.isEmpty { keys["annotation"] = .object(annotation.mapValues { .string($0) }) }
         return keys
     }

@@ -66,8 +66,8 @@ struct HolePlan {
         }
         let start = all.firstIndex { $0.uptime > lowest } ?? all.endIndex
         var inner = start..<(all[start...].firstIndex { $0.uptime >= highest } ?? all.endIndex)
-        // At an open end, samples after the last number do not belong to the session.
-        if hole.count > 0, inner.count > hole.count {
+        // At an open end, samples after the last number do not belong to the session if the number is exact.
+        if hole.count > 0, inner.count > hole.count, !hole.gaps.contains(where: Self.isEstimate) {
             if hole.after == nil {
                 inner = inner.prefix(hole.count)
             } else if hole.before == nil {
@@ -98,7 +98,8 @@ struct HolePlan {
         let count = inner.count
         let missing = hole.count
         let flexible = hole.gaps.lastIndex(where: Self.isEstimate)
-        if count == missing {
+        // If a gap has an unknown length, the number of missing samples proves nothing.
+        if count == missing, !hole.gaps.contains(where: { $0.count == 0 }) {
             take(inner, hole.gaps.map { [(0..<$0.count, $0.count)] })
         } else if reachesBefore, reachesAfter, let flexible {
             // The export has all samples that the phone took, so the estimate was wrong.
@@ -108,7 +109,7 @@ struct HolePlan {
                     "the export has \(count) samples where \(missing - hole.gaps[flexible].count) or more are missing"
                 return
             }
-            note = "the export has \(count) samples where \(missing) were estimated"
+            if count != missing { note = "the export has \(count) samples where \(missing) were estimated" }
             take(
                 inner,
                 hole.gaps.enumerated().map { index, gap in
@@ -116,20 +117,23 @@ struct HolePlan {
                     defer { rest = 0 }
                     return [(0..<gap.count, rest)]
                 })
-        } else if count > missing, let flexible {
-            // The export begins or ends in the hole, and still has more samples than estimated.
+        } else if count >= missing, let flexible {
+            // The export begins or ends in the hole, and still has all samples that were estimated, or more.
             let surplus = count - missing
-            note = "the export has only a part of it, with \(count) samples where \(missing) were estimated"
+            note =
+                "the export has only a part of it, with \(count) samples"
+                + (surplus > 0 ? " where \(missing) were estimated" : "")
             take(
                 inner,
                 hole.gaps.enumerated().map { index, gap in
-                    var parts: [(numbers: Range<Int>, samples: Int?)] = [
-                        (0..<gap.count, gap.count + (index == flexible ? surplus : 0))
-                    ]
-                    if index == 0, !reachesBefore { parts.insert((0..<0, nil), at: 0) }
-                    if index == hole.gaps.count - 1, !reachesAfter {
-                        parts.append((gap.count..<gap.count, nil))
-                    }
+                    let samples = gap.count + (index == flexible ? surplus : 0)
+                    let before = index == 0 && !reachesBefore
+                    let after = index == hole.gaps.count - 1 && !reachesAfter
+                    var parts: [(numbers: Range<Int>, samples: Int?)] = []
+                    if before { parts.append((0..<0, nil)) }
+                    // A gap of unknown length that gets no sample here stays as it is.
+                    if samples > 0 || !before && !after { parts.append((0..<gap.count, samples)) }
+                    if after { parts.append((gap.count..<gap.count, nil)) }
                     return parts
                 })
         } else if count > missing {

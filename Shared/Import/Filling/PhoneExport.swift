@@ -117,7 +117,8 @@ package struct PhoneExport {
         var outcome: SessionFill.Stream
         /// The export's rows around the stream's gaps, in the order of time.
         var rows: [Row] = []
-        var holes: [(hole: GapHole, plan: HolePlan, rows: Range<Int>)] = []
+        /// Each gap with its rows, without those of pauses.
+        var holes: [(hole: GapHole, plan: HolePlan, rows: [Row])] = []
         /// The times of the stream's first and last sample in the export.
         var first = Int64.max
         var last = Int64.min
@@ -177,6 +178,21 @@ package struct PhoneExport {
         return plans
     }
 
+    /// What to read of the export, and the index of each stream that is read.
+    /// - Parameter times: returns nil if nothing of a stream is needed.
+    private static func wanted(
+        _ plans: [StreamPlan], at times: (StreamPlan, FillExport.Place) -> TimeRanges?
+    ) -> (order: [Int], wanted: [FillExport.Wanted]) {
+        var order: [Int] = []
+        var wanted: [FillExport.Wanted] = []
+        for (index, plan) in plans.enumerated() {
+            guard let place = plan.place, let times = times(plan, place) else { continue }
+            order.append(index)
+            wanted.append(FillExport.Wanted(stream: plan.stream, place: place, times: times))
+        }
+        return (order, wanted)
+    }
+
     /// Finds the offset from the export's times to uptimes, for each epoch.
     private func offsets(
         _ plans: inout Plans, _ record: SessionRecord, _ export: FillExport
@@ -197,23 +213,16 @@ package struct PhoneExport {
                 }
             }
         }
-        var order: [Int] = []
-        var wanted: [FillExport.Wanted] = []
-        for (index, plan) in plans.streams.enumerated() {
-            guard let place = plan.place else { continue }
-            var times = TimeRanges.all
+        let (order, wanted) = Self.wanted(plans.streams) { plan, place in
             // Sums are held in memory, so limit their times.
-            if case .sum = place {
-                times = TimeRanges(
-                    plan.stream.anchors.flatMap { epoch, anchors in
-                        anchors.map { anchor in
-                            let time = anchor.uptime &- (expected[epoch] ?? 0)
-                            return (time - OffsetSearch.nearby)...(time + OffsetSearch.nearby)
-                        }
-                    })
-            }
-            order.append(index)
-            wanted.append(FillExport.Wanted(stream: plan.stream, place: place, times: times))
+            guard case .sum = place else { return TimeRanges.all }
+            return TimeRanges(
+                plan.stream.anchors.flatMap { epoch, anchors in
+                    anchors.map { anchor in
+                        let time = anchor.uptime &- (expected[epoch] ?? 0)
+                        return (time - OffsetSearch.nearby)...(time + OffsetSearch.nearby)
+                    }
+                })
         }
         try export.read(wanted) { stream, time, _, key throws(RecordingError) in
             let index = order[stream]
@@ -238,14 +247,10 @@ package struct PhoneExport {
 
     /// Reads the export's rows in and next to the gaps.
     private func collect(_ plans: inout Plans, _ export: FillExport) throws(RecordingError) {
-        var order: [Int] = []
-        var wanted: [FillExport.Wanted] = []
-        for (index, plan) in plans.streams.enumerated() {
-            guard let place = plan.place else { continue }
-            let ranges = plan.stream.holes.compactMap { hole in window(of: hole, plans.offsets) }
-            if ranges.isEmpty { continue }
-            order.append(index)
-            wanted.append(FillExport.Wanted(stream: plan.stream, place: place, times: TimeRanges(ranges)))
+        let offsets = plans.offsets
+        let (order, wanted) = Self.wanted(plans.streams) { plan, _ in
+            let ranges = plan.stream.holes.compactMap { hole in window(of: hole, offsets) }
+            return ranges.isEmpty ? nil : TimeRanges(ranges)
         }
         var count = 0
         try export.read(wanted) { stream, time, values, key throws(RecordingError) in
@@ -309,10 +314,12 @@ package struct PhoneExport {
             }
             plan.outcome.samples += decided.samples
             plan.outcome.gaps += decided.filled.count
-            let range = (start + decided.rows.lowerBound)..<(start + decided.rows.upperBound)
-            plan.holes.append((hole, decided, range))
+            let unpaused = decided.rows.filter { !rows[$0].isPaused }.map { plan.rows[start + $0] }
+            plan.holes.append((hole, decided, unpaused))
         }
         plan.outcome.take(plan.holes.flatMap(\.plan.filled), of: plan.stream.log)
+        // The holes have theirs.
+        plan.rows = []
     }
 
     /// The median time between rows.
@@ -329,10 +336,9 @@ package struct PhoneExport {
     ) throws(RecordingError) -> SessionRecord.FilledFile {
         let log = record.logs[plan.stream.index]
         let writer = try FillWriter(log, of: record, in: directory, calls: calls)
-        let timeline = FillWriter.timeline(of: log, record)
-        for (hole, decided, range) in plan.holes {
+        for (hole, decided, unpaused) in plan.holes {
             guard let offset = offsets[hole.epoch], let origin = hole.origin else { continue }
-            var rows = plan.rows[range].filter { !timeline.span(at: $0.time + offset - origin).state.isPaused }[...]
+            var rows = unpaused[...]
             for gap in decided.filled {
                 for part in gap.parts {
                     guard let samples = part.samples else { continue }
@@ -353,12 +359,12 @@ package struct PhoneExport {
     /// The first and last uptime filled in before or after all recorded samples, in seconds.
     private static func ends(_ plan: StreamPlan, _ offsets: [String: Int64]) -> (first: Double?, last: Double?) {
         var ends: (first: Double?, last: Double?)
-        for (hole, decided, range) in plan.holes where decided.samples > 0 {
+        for (hole, decided, rows) in plan.holes where decided.samples > 0 {
             guard let offset = offsets[hole.epoch] else { continue }
-            if hole.before == nil, hole.formerEpoch == nil, let first = plan.rows[range].first {
+            if hole.before == nil, hole.formerEpoch == nil, let first = rows.first {
                 ends.first = Double(first.time + offset) / 1e9
             }
-            if hole.after == nil, hole.nextEpoch == nil, let last = plan.rows[range].last {
+            if hole.after == nil, hole.nextEpoch == nil, let last = rows.last {
                 ends.last = Double(last.time + offset) / 1e9
             }
         }
