@@ -112,9 +112,10 @@ struct LeadCommand: AsyncParsableCommand {
         _ own: ConfigurationReader, _ reader: ConfigurationReader
     ) throws(ServiceError) -> NATSSettings {
         let user = try NATSUserSettings(reading: own)
-        try user.check(servers, reading: reader, risk: "change the lease")
+        let insecure = try reader.value(\ServiceSettings.$insecure)
+        try user.check(servers, insecure: insecure, risk: "change the lease")
         var settings = NATSSettings(servers: servers.map(\.description), name: "holdfast lease \(lease)")
-        try user.fill(&settings)
+        try user.fill(&settings, insecure: insecure)
         return settings
     }
 

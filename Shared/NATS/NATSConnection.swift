@@ -255,6 +255,9 @@ package final class NATSConnection: Sendable {
         try check(
             natsOptions_SetServers(options, &pointers, Int32(pointers.count)),
             during: "use the servers \(settings.servers.joined(separator: ", "))")
+        try check(
+            natsOptions_SetIgnoreDiscoveredServers(options, !settings.usesListedServers),
+            during: "use only the servers that are given")
     }
 
     private static func setUser(_ settings: NATSSettings, _ options: OpaquePointer) throws(NATSError) {

@@ -1,7 +1,9 @@
 /// The servers to connect to, and the credentials.
 package struct NATSSettings: Hashable, Sendable {
-    /// `nats://host:4222` or `tls://…`: any servers of one cluster. The client learns the others from them.
+    /// `nats://host:4222` or `tls://…`: any servers of one cluster.
     package var servers: [String]
+    /// Whether to connect to other servers of the cluster, too, as `servers` list them. They may be on any machine.
+    package var usesListedServers = true
     /// The name of the program in the servers' monitoring.
     package var name: String
     package var user: String?
@@ -28,5 +30,5 @@ package struct NATSSettings: Hashable, Sendable {
     }
 
     /// Whether the connection is encrypted.
-    package var isEncrypted: Bool { authorities != nil || servers.allSatisfy { $0.hasPrefix("tls://") } }
+    package var isEncrypted: Bool { authorities != nil || servers.contains { $0.hasPrefix("tls://") } }
 }

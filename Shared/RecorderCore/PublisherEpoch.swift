@@ -170,8 +170,3 @@ package struct PublisherEpoch {
         try clock.uptime(at: startDate)
     }
 }
-
-extension StreamDescription {
-    /// Whether a relay publishes the stream, on behalf of a publisher elsewhere.
-    var isRelayed: Bool { source == Program.relay.rawValue }
-}

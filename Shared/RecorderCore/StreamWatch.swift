@@ -1,4 +1,5 @@
 package import Messages
+import ServiceKit
 
 /// Decides which of a session's streams fail, from their publishers' descriptions and from silence.
 ///

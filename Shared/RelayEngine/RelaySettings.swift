@@ -47,6 +47,8 @@ package struct RelaySettings: SettingGroup {
     private var consumer: String?
 
     let nats = NATSUserSettings()
+    /// Whether unencrypted connections to other machines are permitted.
+    private var insecure = false
 
     @Setting(listeningTo: .sensorPublisher, "With --to, subscribe to this publisher; may be repeated.")
     var subscribe: [Endpoint]
@@ -99,7 +101,8 @@ package struct RelaySettings: SettingGroup {
                 "duplicate-window is \(window), and stream-keep is \(streamKeep): write at most \(streamKeep) for "
                     + "duplicate-window")
         }
-        try nats.check(to + from, reading: reader, risk: "read along")
+        insecure = try reader.value(\ServiceSettings.$insecure)
+        try nats.check(to + from, insecure: insecure, risk: "read along")
     }
 
     /// The server addresses, for display.
@@ -119,7 +122,7 @@ package struct RelaySettings: SettingGroup {
     func connection() throws(ServiceError) -> NATSSettings {
         var settings = NATSSettings(
             servers: (to + from).map(\.description), name: "holdfast relay\(to.isEmpty ? "" : " of \(ownSite)")")
-        try nats.fill(&settings)
+        try nats.fill(&settings, insecure: insecure)
         return settings
     }
 
@@ -168,20 +171,23 @@ package struct NATSUserSettings: SettingGroup {
 
     package init() {}
 
-    private var isEncrypted: Bool { authorities != nil }
-
     /// Rejects settings that cannot work, and unencrypted connections that others could read or change.
-    /// - Parameter risk: what an attacker could do, for the error message.
-    package func check(
-        _ servers: [NATSAddress], reading reader: ConfigurationReader, risk: String
-    ) throws(ServiceError) {
-        if !isEncrypted, try !reader.value(\ServiceSettings.$insecure),
-            let server = servers.first(where: { !$0.isLocal && !$0.isSecure })
-        {
-            throw ServiceError(
-                .badConfiguration,
-                "\(server) is on another machine, and anybody on the way could \(risk): write tls://, or pass --insecure if the "
-                    + "network is private")
+    /// - Parameters:
+    ///   - insecure: whether unencrypted connections to other machines are permitted.
+    ///   - risk: what an attacker could do, for the error message.
+    package func check(_ servers: [NATSAddress], insecure: Bool, risk: String) throws(ServiceError) {
+        if authorities == nil, let plain = servers.first(where: { !$0.isSecure }) {
+            if let secure = servers.first(where: { $0.isSecure }) {
+                throw ServiceError(
+                    .badConfiguration,
+                    "\(secure) uses TLS, and \(plain) does not: write tls:// for all servers of the cluster")
+            }
+            if !insecure, let server = servers.first(where: { !$0.isLocal }) {
+                throw ServiceError(
+                    .badConfiguration,
+                    "\(server) is on another machine, and anybody on the way could \(risk): write tls://, or pass "
+                        + "--insecure if the network is private")
+            }
         }
         let pairs: [(String, Bool, String, Bool)] = [
             ("nats-password-file", passwordFile != nil, "nats-user", user != nil),
@@ -196,8 +202,9 @@ package struct NATSUserSettings: SettingGroup {
     }
 
     /// Adds the relay's credentials to the settings of a connection.
+    /// - Parameter insecure: whether unencrypted connections to other machines are permitted.
     /// - Throws: `ServiceError` if the password cannot be read.
-    package func fill(_ settings: inout NATSSettings) throws(ServiceError) {
+    package func fill(_ settings: inout NATSSettings, insecure: Bool) throws(ServiceError) {
         settings.user = user
         settings.password = try password()
         settings.credentials = credentials?.string
@@ -205,6 +212,7 @@ package struct NATSUserSettings: SettingGroup {
         settings.authorities = authorities?.string
         settings.certificate = certificate?.string
         settings.key = key?.string
+        settings.usesListedServers = insecure || settings.isEncrypted
     }
 
     private func password() throws(ServiceError) -> String? {

@@ -78,7 +78,7 @@ extension StepCounting {
                 let position = stored.removeValue(forKey: name)
                 let isKnown = isKnown(name.device) || position != nil || isLate
                 counter = DeviceCounter(
-                    description, layout, detector, stored: isLate ? nil : position,
+                    description, layout, detector, stored: position,
                     spans: storedSpans.removeValue(forKey: name.device) ?? [], isLate: isLate, held: held, at: now)
                 add(counter)
                 if !isKnown {
@@ -109,7 +109,7 @@ extension StepCounting {
     }
 
     /// Refuses a stream of a device that is counted in another stream, and devices beyond the limit.
-    /// - Returns: whether the device was counted in another stream before this program started.
+    /// - Returns: whether the device was counted only in other streams before this program started.
     private func checkPlace(for name: StreamName, at now: Moment) throws(MessageError) -> Bool {
         if let other = counters[name.device]?.name {
             throw MessageError(
@@ -121,16 +121,18 @@ extension StepCounting {
                 "\(settings.maximumDevices) devices are counted, and no more are accepted: raise --maximum-devices, or let "
                     + "another step-counter with a data directory of its own listen to some of the publishers")
         }
-        let before = settings.streams.map { StreamName(device: name.device, stream: $0) }
-            .first { $0 != name && stored[$0] != nil }
-        guard let before else { return false }
-        // The earlier stream may be described at any moment.
-        guard now.monotonic > startedAt.monotonic + StreamDescription.life else {
+        let others = stored.keys.filter { $0.device == name.device && $0 != name }
+            .sorted { $0.description < $1.description }
+        let isLate = stored[name] == nil && !others.isEmpty
+        // An earlier stream may be described at any moment, unless --stream no longer names it.
+        if isLate, let before = others.first(where: { settings.streams.contains($0.stream) }),
+            now.monotonic <= startedAt.monotonic + StreamDescription.life
+        {
             throw MessageError(.outOfRange, "\(before) was counted before, and is waited for")
         }
-        stored[before] = nil
-        pending.abandoned.insert(before)
-        return true
+        for other in others { stored[other] = nil }
+        pending.abandoned.formUnion(others)
+        return isLate
     }
 
     private func add(_ counter: DeviceCounter) {

@@ -37,8 +37,7 @@ extension StepCounting {
         var twice: StreamName?
         for counter in devices where isHeard(counter, at: now) {
             if let other = counter.heardOther, now.monotonic - other < StreamDescription.life { twice = counter.name }
-            let age = Double(now.monotonic - counter.heard) / 1e9
-            let skew = counter.clock.date.seconds - now.date.seconds + age
+            let skew = counter.date(at: now).seconds - now.date.seconds
             if abs(skew) > Self.largestSkew { wrong = (counter.name, skew) }
         }
         emit(

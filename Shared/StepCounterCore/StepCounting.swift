@@ -25,7 +25,7 @@ package final class StepCounting: RecoveringCore {
     var counters: [String: DeviceCounter] = [:]
     var topics = TopicTable<DeviceCounter>()
     var descriptions = StreamDescriptions()
-    /// Positions of streams counted before this start, until the streams are heard.
+    /// Positions of streams counted before this start, until their devices are heard.
     var stored: [StreamName: StreamPosition]
     /// The spans of devices counted before this start, until the devices are heard.
     var storedSpans: [String: [CountedSpan]]
@@ -74,9 +74,9 @@ package final class StepCounting: RecoveringCore {
         startedAt = now
         clock = HistoryClock(history.clock, keep: settings.keep, at: now)
         startDate = clock.state.date.adding(1)
-        let (positions, subscriptions) = (history.positions, history.subscriptions)
+        let subscriptions = history.subscriptions
         storedSpans = history.spans
-        stored = positions.filter { settings.streams.contains($0.key.stream) }
+        stored = history.positions
         held = HeldBytes(limit: settings.holdLimit)
         heard = now.monotonic
         removalAt = now.monotonic + Self.firstExpiry

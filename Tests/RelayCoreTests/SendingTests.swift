@@ -159,10 +159,10 @@ struct SendingTests {
 
         /// Publishes samples, each with its number in every column.
         func publish(
-            _ range: Range<Int>, of stream: String = "s", columns: Int = 2, isPacked: Bool = false
+            _ range: Range<Int>, of stream: String = "s", epoch: String = "e", columns: Int = 2, isPacked: Bool = false
         ) throws {
             let encoder = SampleBatchEncoder(
-                source: "p", device: "d", stream: stream, epoch: "e",
+                source: "p", device: "d", stream: stream, epoch: epoch,
                 fields: ["uptime"] + (1..<columns).map { "x\($0)" }, isPacked: isPacked)
             let rows = range.flatMap { [Double](repeating: Double($0), count: columns) }
             var body = ByteBuffer(capacity: 1_024)
@@ -385,6 +385,25 @@ struct SendingTests {
         #expect(String(decoding: world.descriptions[3].data, as: UTF8.self).contains("stopped"))
     }
 
+    /// More runs than the relay remembers.
+    @Test func samplesOfManyRunsThatServersHaveAreNotSentAgain() throws {
+        let world = World()
+        world.keepsSpool = true
+        world.connect()
+        for run in 0..<70 {
+            try world.describe(next: 0, epoch: "e\(run)")
+            try world.publish(0..<10, epoch: "e\(run)")
+            world.pass(0.15)
+            world.drain()
+        }
+        #expect(world.stored.count == 70)
+        world.restart()
+        world.connect()
+        world.pass(0.15)
+        #expect(world.sent.isEmpty)
+        #expect(world.core.spoolBytes == 0)
+    }
+
     @Test func whatWasUnderWayWhenTheConnectionWasGivenUpIsSentAgain() throws {
         let world = try World.describing(next: 0)
         world.drain()
@@ -478,6 +497,56 @@ struct SendingTests {
         world.pass(2.5)
         try world.describe(next: 20)
         #expect(world.core.missing(world.name, at: world.now)?.request.from == 10)
+    }
+
+    @Test func whatCouldNotBeWrittenDoesNotFillTheSpool() throws {
+        let world = World()
+        world.settings.spoolLimit = 20_000
+        world.restart()
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        world.core.noteConnected(false, "gone", at: world.now)
+        try world.publish(0..<10)
+        world.pass(0.15)
+        let stored = world.core.spoolBytes
+        world.isDiskFull = true
+        for _ in 0..<200 {
+            try world.describe(next: 10)
+            world.pass(2.5)
+        }
+        world.isDiskFull = false
+        try world.describe(next: 10)
+        world.pass(0.15)
+        // Their positions are used up.
+        #expect(world.end > 2 * world.settings.spoolLimit)
+        #expect(!world.core.isFull)
+        #expect((stored + 1..<stored + 2_000).contains(world.core.spoolBytes))
+        world.connect()
+        world.pass(0.15)
+        world.drain()
+        #expect(world.samples == Array(0..<10))
+        #expect(world.core.spoolBytes == 0)
+    }
+
+    /// The relay may restart while the disk is full, or later.
+    @Test func positionsOfFailedWritesDoNotFillTheSpoolOfTheNextProgram() throws {
+        try withTemporaryDirectory { path in
+            let directory = Directory(path.appending("spool"))
+            let log = WriteAheadLog(in: directory, synced: 0)
+            for position in [0, 100_000] {
+                let appender = LogAppender(log: "l", position: position)
+                [UInt8](repeating: 1, count: 4).withUnsafeBytes {
+                    appender.append(eventAt: $0, body: $0, time: $0, packed: nil)
+                }
+                let block = try #require(appender.takeBlock())
+                try log.append(block)
+            }
+            let (spool, damage) = try Sending.Spool.open(directory, log: "m")
+            #expect(damage == nil && spool.synced > 100_000)
+            let core = Sending(World().settings, spool, at: World.moment(0))
+            #expect((1..<1_000).contains(core.spoolBytes))
+        }
     }
 
     @Test func aStopStoresWhatWasTaken() throws {

@@ -151,6 +151,16 @@ struct ServingTests {
         return warning
     }
 
+    /// The restarted relay finds the streams of both in the servers.
+    @Test func ofTwoSitesWithOneNameTheFirstThatIsFoundIsServedAfterARestart() throws {
+        for (sequence, site) in [(1, "lab"), (2, "ward")] as [(UInt64, String)] {
+            core.know(
+                try description(sequence: sequence, site: site), last: nil, publishedUpTo: 5, at: Self.moment(0))
+        }
+        #expect(core.streams[name]?.site == "lab")
+        #expect(warning("twice", at: 1)?.contains("lab and ward") == true)
+    }
+
     @Test func thatTwoSitesHaveAStreamIsSaidAsLongAsBothDo() throws {
         core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
         for hour in 0..<3 {

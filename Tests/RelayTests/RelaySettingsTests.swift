@@ -7,9 +7,11 @@ import Testing
 /// Combinations of a relay's settings.
 @Suite(.timeLimit(.minutes(1)))
 struct RelaySettingsTests {
-    private func settings(_ options: [String: String]) throws -> RelaySettings {
+    private func settings(
+        _ options: [String: String] = [:], to servers: [String] = ["nats://127.0.0.1"]
+    ) throws -> RelaySettings {
         var flags = FlagValues()
-        flags.set("to", all: ["nats://127.0.0.1"])
+        flags.set("to", all: servers)
         for (name, value) in options { flags.set(name, value) }
         return try RelaySettings(
             reading: ConfigurationReader(for: .relay, flags: flags, environment: [:]))
@@ -31,5 +33,18 @@ struct RelaySettingsTests {
             try settings(["stream-keep": "30m", "duplicate-window": "2h"])
         }
         #expect(error?.message.contains("at most 30m") == true)
+    }
+
+    /// A connection uses TLS with all servers or with none.
+    @Test func serversWithAndWithoutTLSAreRefused() {
+        let error = #expect(throws: ServiceError.self) { try settings(to: ["tls://n1", "nats://127.0.0.1"]) }
+        #expect(error?.message.contains("write tls:// for all servers") == true)
+    }
+
+    /// A server lists the others of its cluster, which may be on other machines.
+    @Test func serversThatAServerListsAreUsedWithTLSOrIfThatIsPermitted() throws {
+        #expect(try !settings().connection().usesListedServers)
+        #expect(try settings(["insecure": "true"]).connection().usesListedServers)
+        #expect(try settings(to: ["tls://n1"]).connection().usesListedServers)
     }
 }

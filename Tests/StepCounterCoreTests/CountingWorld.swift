@@ -17,7 +17,8 @@ final class CountingWorld {
         case removal(StepCounting.Removal)
     }
 
-    private let settings: StepCounting.Settings
+    /// Changes apply from the next start on.
+    var settings: StepCounting.Settings
     private(set) var core: StepCounting
     private(set) var history: HistoryModel
     var walkers: [VirtualWalker] = []

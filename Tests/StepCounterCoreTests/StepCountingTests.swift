@@ -251,6 +251,26 @@ import Testing
         #expect(!world.isLossReported)
     }
 
+    /// The samples that its publisher keeps of the other stream are of the time that was counted.
+    @Test func aDeviceWhoseStreamIsNoLongerNamedIsCountedOnInAnother() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 20)
+        world.settings.streams = ["raw"]
+        world.kill(isCommitDurable: false)
+        let before = steps(world).count
+        world.walkers.append(VirtualWalker("phone0", "raw", uptime: 1_000))
+        world.sample(1, 20 * VirtualWalker.rate)
+        let first = world.walkers[1].count
+        world.describe(1)
+        #expect(!world.isRecovering)
+        recover(world)
+        walk(world, 20, of: 1)
+        #expect(steps(world).count == before + world.walkers[1].steps(from: first).count)
+        #expect(Array(world.history.positions.keys) == [world.walkers[1].name])
+        #expect(world.health["refused"] == nil && !world.isLossReported)
+    }
+
     @Test func aStreamThatIsSilentForLongKeepsItsPosition() {
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)
@@ -726,6 +746,32 @@ import Testing
         walk(world, 20)
         let total = try #require(world.events.last { $0.subscription == "a" }?.numberOfSteps)
         #expect(total == world.walkers[0].steps.count { $0 >= 1_003 })
+    }
+
+    /// A relay's descriptions have uptimes of twenty minutes ago: it had no connection meanwhile, or the device slept.
+    @Test(arguments: [false, true])
+    func stepsThatARelayDeliversLateAreOnlyInEarlierSubscriptions(hasSlept: Bool) throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.walkers[0].source = "relay"
+        world.describe(0)
+        walk(world, 1)
+        world.wait(1_200)
+        if hasSlept { world.walkers[0].ahead = 1_200 }
+        _ = try world.core.start(StepsStartUpdates(device: "phone0", updateOn: 1), id: "a", at: world.now)
+        for second in 1...30 {
+            let uptime = 1_000 + Double(second)
+            world.saidClock = ClockReading(
+                uptime: uptime, date: world.date(uptime, ahead: world.walkers[0].ahead))
+            world.describe(0)
+            world.sample(0, VirtualWalker.rate)
+            world.tick()
+            #expect(world.health["clock"] == nil)
+            while world.isBusy { world.finishWork(isFailing: false) }
+            world.wait(1)
+        }
+        let total = try #require(world.core.list("phone0").first { $0.subscription == "a" }?.numberOfSteps)
+        let later = world.walkers[0].steps.count { $0 >= 1_001 }
+        #expect(later > 20 && total == (hasSlept ? later : 0))
     }
 }
 

@@ -11,6 +11,8 @@ struct VirtualWalker {
     /// The number of samples in the epoch.
     private(set) var count = 0
     private(set) var firstKept = 0
+    /// The program that describes the stream.
+    var source = "walker"
     var unit: String? = "g"
     var state = StreamDescription.State.running
     /// How far its wall clock is ahead of the true time, in seconds.
@@ -77,7 +79,7 @@ struct VirtualWalker {
 
     func description(at clock: ClockReading) -> StreamDescription {
         StreamDescription(
-            source: "walker", sequence: 0, device: name.device, stream: name.stream, epoch: epoch, state: state,
+            source: source, sequence: 0, device: name.device, stream: name.stream, epoch: epoch, state: state,
             fields: ["uptime", "magnitude"], unit: unit, packed: true, nextSequence: count, replay: Self.replay,
             clock: clock)
     }

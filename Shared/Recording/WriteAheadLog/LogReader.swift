@@ -26,6 +26,8 @@ package struct LogReader {
     package private(set) var end = 0
     /// The end of the last readable block. Data between it and `end` was never durable, unless there is damage.
     private var readEnd = 0
+    /// Positions between readable blocks, in order, that have no data: failed writes used them up.
+    package private(set) var holes: [Range<Int>] = []
     /// The position before which all of the log's data is durable.
     package var synced: Int { damage == nil ? readEnd : end }
     package private(set) var damage: Damage?
@@ -66,6 +68,7 @@ package struct LogReader {
             let synced = try synced(from: index + 1, of: segments)
             let trusted = synced.map { min(length, max(0, $0 - start)) } ?? length
             while reader.offset < trusted, try reader.next() {
+                if readEnd < start { holes.append(readEnd..<start) }
                 readEnd = start + reader.offset
                 end = max(end, readEnd)
                 reader.forEachFrame(body)

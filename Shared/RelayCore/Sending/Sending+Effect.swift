@@ -130,6 +130,8 @@ extension Sending {
         /// `end` is where writing may continue; everything before `synced` is durable.
         package var end: Int
         package var synced: Int
+        /// Positions between them without data, in order: failed writes used them up.
+        package var holes: [Range<Int>] = []
         /// Each stream's last batch in the spool, and its epochs there in order.
         package var streams: [StreamName: (last: BatchPlace, epochs: [String])] = [:]
 

@@ -14,7 +14,13 @@ extension Sending {
     private static let pause: Int64 = 1_000_000_000
 
     /// Unacknowledged bytes in the spool, including bytes that are not written yet.
-    package var spoolBytes: Int { storedEnd - undone + appender.count }
+    package var spoolBytes: Int {
+        let undone = undone
+        let passed = holes.prefix { $0.lowerBound < undone }.reduce(0) {
+            $0 + min($1.upperBound, undone) - $1.lowerBound
+        }
+        return storedEnd - undone - (holeBytes - passed) + appender.count
+    }
 
     /// Whether the spool has reached its size limit.
     package var isFull: Bool { spoolBytes >= settings.spoolLimit }
@@ -59,6 +65,7 @@ extension Sending {
                 isFailing = false
                 emit(.clear("spool"))
             }
+            if block.position > storedEnd { holes.append(storedEnd..<block.position) }
             storedEnd = block.end
             if unread == nil, waitingBytes < settings.windowBytes {
                 for event in events { enqueue(event) }
@@ -185,6 +192,7 @@ extension Sending {
         let position = undone
         guard position > trimmed else { return }
         trimmed = position
+        holes.removeAll { $0.upperBound <= position }
         emit(.trim(before: position, current: appender.segment))
     }
 }

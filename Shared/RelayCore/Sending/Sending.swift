@@ -45,6 +45,9 @@ package final class Sending: RecoveringCore {
     var blockedUntil = Int64.min
     var isFailing = false
     var storedEnd: Int
+    /// Positions before `storedEnd` that failed writes used up: nothing is stored there.
+    var holes: [Range<Int>] { didSet { holeBytes = holes.reduce(0) { $0 + $1.count } } }
+    private(set) var holeBytes = 0
     /// The end of the spool left by the previous run of the program.
     let leftEnd: Int
     /// The position of the first event that is not in memory; nil if all are.
@@ -88,6 +91,8 @@ package final class Sending: RecoveringCore {
         held = HeldBytes(limit: settings.holdLimit)
         appender = LogAppender(log: spool.log, position: spool.end, segmentLength: settings.segmentLength)
         storedEnd = spool.synced
+        holes = spool.holes
+        holeBytes = holes.reduce(0) { $0 + $1.count }
         trimmed = spool.start
         leftEnd = spool.end
         unread = spool.start < spool.synced ? spool.start : nil

@@ -88,10 +88,10 @@ package final class SentStream {
     func hasStored(_ place: BatchPlace) -> Bool {
         guard case .known(let last?) = remote else { return false }
         if place.epoch == last.epoch { return place.end <= last.end }
-        guard let one = epochs.firstIndex(of: place.epoch), let other = epochs.firstIndex(of: last.epoch) else {
-            return false
-        }
-        return one < other
+        guard let other = epochs.firstIndex(of: last.epoch) else { return false }
+        // An epoch is forgotten only if the list is full, and is then older than all that are remembered. Behind damage in the
+        // spool there may be epochs that were never noted.
+        return epochs.firstIndex(of: place.epoch).map { $0 < other } ?? (epochs.count == Self.rememberedEpochs)
     }
 
     /// A description without the fields that change constantly.

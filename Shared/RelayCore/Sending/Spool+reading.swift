@@ -21,6 +21,7 @@ extension Sending.Spool {
         }
         spool.end = reader.end
         spool.synced = reader.synced
+        spool.holes = reader.holes
         spool.start = first ?? spool.end
         return (spool, reader.damage)
     }

@@ -142,11 +142,14 @@ package final class Serving: ProgramCore {
     ///   description after it is published in its turn: published now, it would make recorders place the earlier runs that still
     ///   follow after the description's own run.
     package func know(_ description: Message, last: Message?, publishedUpTo place: UInt64, at now: Moment) {
+        guard isOfKnownSite(description, at: now) else { return }
         guard description.sequence <= place else { return wait(for: description, last: last, publishedUpTo: place) }
         let heard = max(description.time, last?.time ?? 0)
         noteServers(time: heard, at: now)
         guard isRemembered(heard, at: now), let read = read(description) else { return }
         add(read, description, last: last.flatMap(mark), heard: heard, at: now)
+        // A publisher that ended at this site may have begun at another one, which is then known next.
+        if streams[read.name]?.description.over == true { describe(read.name, at: now) }
     }
 
     /// Notes a stream with stored samples but without a description yet. Until a description arrives, requests for the stream are

@@ -244,15 +244,12 @@ private final class Retriever {
         if hasBatches == nil {
             hasBatches = try connection.serverVersion(leading: stream, limit: milliseconds(until: end)).sendsBatches
         }
-        let limit = try milliseconds(until: end)
         if hasBatches == true {
             return try connection.messages(
                 of: plan.subject, in: stream, from: sequence, count: Self.batch, maximumBytes: 1 << 20,
-                headers: RelayedMessage.Header.all, limit: limit)
+                headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
         }
-        let message = try connection.message(
-            of: plan.subject, in: stream, from: sequence, headers: RelayedMessage.Header.all, limit: limit)
-        return message.map { [$0] } ?? []
+        return try message(from: sequence, plan, atLeader: false, until: end).map { [$0] } ?? []
     }
 }
 

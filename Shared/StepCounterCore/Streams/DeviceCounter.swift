@@ -1,5 +1,6 @@
 import MessageBus
 package import Messages
+import ServiceKit
 import StepDetection
 
 /// Counts the steps of a device in one of its streams: puts the batches in order, and passes them to a `StepFinder`.
@@ -166,8 +167,8 @@ package final class DeviceCounter {
         }
         (heard, heardDate, mayRun) = (now.monotonic, now.date, description.mayRun)
         ordered.replay = description.replay
+        if !isDelayed(description, at: now) { offset = Self.offset(description.clock, at: now) }
         clock = description.clock
-        offset = Self.offset(description.clock, at: now)
         instants.note(offset, from: Int64(nanosecondsIn: description.clock.uptime))
         return ordered.buffer.expect(epoch: epoch, upTo: description.nextSequence)
     }
@@ -282,6 +283,20 @@ package final class DeviceCounter {
 
     private static func offset(_ clock: ClockReading, at now: Moment) -> Int64 {
         now.monotonic.subtractingClamped(Int64(nanosecondsIn: clock.uptime))
+    }
+
+    /// Whether a relay delivers a description late, because it had no connection: its clocks were read up to hours ago.
+    /// Uptimes also fall behind while a device sleeps, but its date does not.
+    private func isDelayed(_ description: StreamDescription, at now: Moment) -> Bool {
+        let delay = Self.offset(description.clock, at: now).subtractingClamped(offset)
+        guard description.isRelayed, delay > StreamDescription.life else { return false }
+        let sleep = Self.lead(description.clock).subtractingClamped(Self.lead(clock))
+        return sleep.magnitude < StreamDescription.life
+    }
+
+    /// How far a device's date is ahead of its uptime, in nanoseconds.
+    private static func lead(_ clock: ClockReading) -> Int64 {
+        clock.date.nanosecondsSince1970.subtractingClamped(Int64(nanosecondsIn: clock.uptime))
     }
 
     // MARK: Gaps
