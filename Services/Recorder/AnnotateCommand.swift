@@ -36,7 +36,7 @@ struct AnnotateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The stream that it is about, DEVICE/STREAM (default: all).", valueName: "stream"))
     var stream: String?
 
-    @Option(help: "More words.")
+    @Option(help: "A longer note.")
     var note: String?
 
     @Option(help: ArgumentHelp("The number of the annotation that this one replaces.", valueName: "number"))

@@ -7,8 +7,9 @@ struct DiscardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard", abstract: "Remove sessions: files, archives, entries and steps.",
         discussion: """
-            Running sessions, and sessions whose upload no receipt confirms, are refused. --force removes both; it cancels \
-            a running session first. A cancelled session needs no receipt.
+            Refuses a session that is running, that has no receipt for its upload, that has a file that could not be \
+            archived, or that was annotated after its archive was made. --force removes it nevertheless, and cancels a \
+            running session first. A cancelled session needs no receipt.
             """)
 
     /// How long a recorder may take: it first stores sessions that need the write-ahead log.
@@ -19,7 +20,7 @@ struct DiscardCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The sessions' names.", valueName: "session"))
     var sessions: [String]
 
-    @Flag(help: "Also discard running sessions, and those whose upload was not confirmed.")
+    @Flag(help: "Also discard sessions that are refused otherwise.")
     var force = false
 
     func run() async throws {

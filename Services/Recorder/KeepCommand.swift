@@ -6,7 +6,7 @@ import ServiceKit
 /// The `keep` subcommand: keeps a time range of a session from removal by its ring, through the running recorder.
 struct KeepCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keep", abstract: "Save a span of a session that removes its old files.",
+        commandName: "keep", abstract: "Protect a part of a session that removes its old files.",
         discussion: """
             recorder keep always --from 10h --to 10h30m
 

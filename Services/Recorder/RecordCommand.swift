@@ -59,7 +59,7 @@ struct RecordCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Remove stream files this long after they were finished, unless recorder keep saves them (default: never).",
+            "Remove stream files this long after they were finished, unless recorder keep protects them (default: never).",
             valueName: "time"))
     var keep: TimeSpan?
 

@@ -27,7 +27,7 @@ package struct ConsoleSettings: SettingGroup {
         "Let web pages of this origin connect to /foxglove; may be repeated.", valueName: "origin")
     var allowOrigin: [String] = []
 
-    @Setting("The most that pages may do: listen, command or delete.")
+    @Setting("The highest role of a page: listen, command or delete.")
     var role = Role.delete
 
     @Setting(listeningTo: .sensorPublisher, "Subscribe to this publisher; may be repeated.")

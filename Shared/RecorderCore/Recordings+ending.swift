@@ -78,7 +78,7 @@ extension Recordings {
         leftBlock = commitNow(at: now)
     }
 
-    /// Ends a session: in good order, or with the data it has if it failed. A session that is already being ended only stops
+    /// Ends a session: cleanly, or with the data it has if it failed. A session that is already being ended only stops
     /// waiting for results.
     package func stop(_ identifier: SessionIdentifier, at now: Moment) {
         sessions[identifier]?.endResults()

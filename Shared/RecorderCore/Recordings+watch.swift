@@ -24,7 +24,7 @@ extension Recordings {
             for stream in session.ordered {
                 session.watch.note(samples: stream.log.record.counts.received, of: stream.name)
                 stream.noteLeftOut(at: now.monotonic)
-                // A restarted recorder did not hear that such a stream ended in good order.
+                // A restarted recorder did not hear that such a stream ended cleanly.
                 if stream.isLeftOut || stream.isOver { session.watch.passOver(stream.name) }
             }
             let time = session.seconds(at: now)

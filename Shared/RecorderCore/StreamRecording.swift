@@ -680,7 +680,7 @@ package final class StreamRecording {
     /// Whether the stream's samples are left out now: in a pause, or in a step for which the session does not want the stream.
     var isLeftOut: Bool { log.timeline.current.isPaused }
 
-    /// Whether the publisher's last run ended in good order.
+    /// Whether the publisher's last run ended cleanly.
     var isOver: Bool { log.epochs.last?.isOver == true }
 
     package var hasNewGaps: Bool { announcedGaps < log.record.gaps.count }

@@ -89,7 +89,7 @@ extension SessionVerification {
         if findings.count == count { find(.damaged, sums, "is not as it was written") }
     }
 
-    /// Notes a file that `session.json` does not list. It should list all files of a session that ended in good order.
+    /// Notes a file that `session.json` does not list. It should list all files of a session that ended cleanly.
     private func find(unlisted name: String, of record: SessionRecord, _ text: String, failed: String, running: String)
     {
         switch record.status {
