@@ -7,8 +7,9 @@ import ZeroMQ
 
 /// Annotates a session when keys are pressed.
 ///
-/// A key waits until the recorder has answered, even if the recorder is unreachable for a while or the session has ended
-/// meanwhile. An annotation with the same time is stored only once, so requests are repeated.
+/// A key waits until the recorder has answered, even if the recorder is unreachable for a while, the session has ended
+/// meanwhile, or another machine has yet to continue it. An annotation with the same time is stored only once, so
+/// requests are repeated.
 final class KeyAnnotations: Sendable {
     /// How many keys may wait while a recorder is unreachable. Further keys are ignored.
     private static let maximumWaiting = 1_000
@@ -64,6 +65,7 @@ final class KeyAnnotations: Sendable {
 
     /// - Parameter end: when to stop repeating requests and give up; nil to repeat them until cancelled.
     private func send(until end: ContinuousClock.Instant? = nil) async throws {
+        var refusal: String?
         while let press = waiting.withLock({ $0.first }) {
             let request = RecordingAnnotate(session: session, label: press.label, from: max(press.date, startDate))
             do {
@@ -72,8 +74,10 @@ final class KeyAnnotations: Sendable {
             } catch let error as ZeroMQError where error.code == .timedOut {
                 if let end, end <= .now { throw error }
                 continue
-            } catch let error as RequestError where error.isPassing {
+            } catch let error as RequestError where error.isPassing || error.isOf(.unknownSession) {
                 if let end, end <= .now { throw error }
+                if refusal != "\(error)" { StandardStream.output.print("\n\(press.label) waits: \(error)\n") }
+                refusal = "\(error)"
                 try await ContinuousClock().sleep(for: .seconds(error.data?.retryAfter ?? Self.retryInterval))
                 continue
             } catch let error as RequestError {

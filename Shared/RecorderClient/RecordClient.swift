@@ -7,7 +7,8 @@ import ZeroMQ
 
 /// Drives one session of a running recorder from a terminal.
 ///
-/// If the recorder is killed meanwhile and restarted, it resumes the session, and this client continues.
+/// If the recorder is killed meanwhile and restarted, it resumes the session, and this client continues. The same holds if
+/// another machine continues the session.
 package struct RecordClient {
     /// How often the progress line is updated on a terminal; otherwise, a line is printed every `plainInterval`.
     private static let interval = TimeSpan.milliseconds(250)
@@ -16,10 +17,12 @@ package struct RecordClient {
     private static let startTimeout = Duration.seconds(6)
     /// How long a recorder may take to answer while it records.
     private static let answerTimeout = Duration.seconds(5)
-    /// How long a recorder may be unreachable before the client gives up on the session.
+    /// How long a recorder may be unreachable, or not have the session, before the client gives up on the session.
     private static let absenceLimit = Duration.seconds(60)
     /// The same after a signal: the user waits for the end, and a machine that shuts down has already stopped its recorder.
     private static let absenceLimitAfterSignal = Duration.seconds(15)
+    /// The pause before asking a recorder again that does not have the session.
+    private static let retryInterval = Duration.seconds(1)
     /// How long a recorder may take to stop a session: it waits for samples that a publisher or a relay may still have, and
     /// finishes its files.
     private static let stopLimit = Duration.seconds(600)
@@ -119,15 +122,18 @@ package struct RecordClient {
         while true {
             do {
                 return try await recorder.send(RecordingStop(session: course.session), timeout: Self.answerTimeout)
-            } catch let error as ZeroMQError where error.code == .timedOut && clock.now < end {
+            } catch let error where Self.isAbsence(error) && clock.now < end {
                 let answers = (try? await status(of: course)) != nil
                 if answers { lastAnswer = clock.now }
                 guard clock.now < lastAnswer + absenceLimit else { throw error }
                 if answers != answered {
-                    StandardStream.output.print(
-                        answers ? "the recorder is still ending the session\n" : "the recorder does not answer\n")
+                    let state =
+                        error is RequestError
+                        ? "does not have the session" : answers ? "is still ending the session" : "does not answer"
+                    StandardStream.output.print("the recorder \(state)\n")
                 }
                 answered = answers
+                if error is RequestError { try await clock.sleep(for: Self.retryInterval) }
             }
         }
     }
@@ -225,7 +231,9 @@ package struct RecordClient {
                     } catch let error as RequestError {
                         // The session may have been ended by somebody else, or by a disk error.
                         let state = try await status(of: course)
-                        guard state.status == SessionStatus.running.rawValue else { return }
+                        // Another machine may have begun to continue it meanwhile.
+                        let isRunning = state.status == SessionStatus.running.rawValue
+                        guard isRunning || error.isOf(.unknownSession) else { return }
                         throw error
                     }
                     course.finishStep()
@@ -241,7 +249,22 @@ package struct RecordClient {
                 guard clock.now < lastAnswer + Self.absenceLimit else { throw error }
                 StandardStream.output.print("the recorder does not answer\n")
                 isUnsure = true
+            } catch let error as RequestError where error.isOf(.unknownSession) {
+                guard clock.now < lastAnswer + Self.absenceLimit else { throw error }
+                if !isUnsure { StandardStream.output.print("the recorder does not have the session: asking again\n") }
+                isUnsure = true
+                try await clock.sleep(for: Self.retryInterval)
             }
+        }
+    }
+
+    /// Whether no machine has the session at present: no recorder answers, or the one that took over has yet to continue the
+    /// session.
+    private static func isAbsence(_ error: any Error) -> Bool {
+        switch error {
+        case let error as ZeroMQError: error.code == .timedOut
+        case let error as RequestError: error.isOf(.unknownSession)
+        default: false
         }
     }
 

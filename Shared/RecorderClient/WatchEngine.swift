@@ -230,7 +230,7 @@ actor WatchEngine: Engine {
 }
 
 extension RequestError {
-    fileprivate func isOf(_ reason: Reason) -> Bool { code == reason.code }
+    func isOf(_ reason: Reason) -> Bool { code == reason.code }
 
     /// Whether the same request may succeed later.
     var isPassing: Bool { isOf(.timedOut) || isOf(.busy) || isOf(.stopping) }

@@ -149,6 +149,16 @@ extension RecordingEngine {
         }
     }
 
+    /// Removes a session of which no stream was opened yet: the request to start it was never answered, and may be repeated.
+    /// - Returns: whether it was removed.
+    private func removeUnbegun(_ directory: SessionDirectory, _ record: SessionRecord) async throws -> Bool {
+        guard record.status == .starting, record.logs.isEmpty, record.failures.isEmpty else { return false }
+        guard try await disk.run({ try directory.removeIfOnlyRecord() }) else { return false }
+        await files.forget(directory.session)
+        logger.notice("removed a session that had not begun", metadata: ["session": "\(directory.session)"])
+        return true
+    }
+
     /// Keeps the write-ahead log of a session that could not be resumed: the log may have the only copy of samples.
     private func leave(_ directory: SessionDirectory, isTriedAgain: Bool) {
         let left = (directory: directory, position: neededLog(of: directory), isTriedAgain: isTriedAgain)
@@ -174,6 +184,7 @@ extension RecordingEngine {
     }
 
     private func resume(_ directory: SessionDirectory, _ recovered: RecoveredSession) async throws {
+        if try await removeUnbegun(directory, recovered.record) { return }
         let patterns = Set(recovered.record.streams)
         try await subscribe(to: patterns)
         do {

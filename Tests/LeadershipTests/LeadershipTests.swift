@@ -421,6 +421,18 @@ struct LeadershipTests {
         #expect(one.problems == [:])
     }
 
+    @Test func aSessionIsNotContinuedBeforeItsStartByThisMachinesClock() throws {
+        var one = One()
+        one.answer = nil
+        one.write(Self.left)
+        one.advance(to: Self.second)
+        let continuation = try #require(one.unanswered.first)
+        let obstacle = try #require(continuation.obstacle(at: Self.from.adding(-3_600 * Self.second)))
+        #expect(obstacle.contains("set this machine's clock"))
+        #expect(continuation.obstacle(at: Self.from.adding(-2 * Self.second)) == nil, "clocks differ a little")
+        #expect(continuation.obstacle(at: Self.from.adding(60 * Self.second)) == nil)
+    }
+
     @Test func aRecorderIsAskedAgainWithoutARestart() {
         var one = One()
         one.answer = .failed("the disk is full")

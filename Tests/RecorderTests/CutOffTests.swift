@@ -261,6 +261,25 @@ struct CutOffTests {
         }
     }
 
+    /// The recorder was killed before it opened a stream, and so before it answered the request.
+    @Test func aSessionThatHadNotBegunIsStartedAgain() async throws {
+        let publisher = try await FakePublisher()
+        try await withTemporaryDirectory { data in
+            let record = SessionRecord(
+                session: try SessionIdentifier("s"), task: "Walk", step: "", streams: [publisher.name.description],
+                format: .json, root: .array, status: .starting, startDate: .now)
+            _ = try SessionDirectory.create(record, in: data)
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: data) { recorder in
+                let recordings = try await recorder.send(RecordingList()).recordings
+                #expect(recordings.isEmpty)
+                let started = try await recorder.start("s", publisher)
+                #expect(started.status == "running")
+                let stopped = try await recorder.stop()
+                #expect(stopped.status == "finished")
+            }
+        }
+    }
+
     @Test func aNameIsFreeAgainWhereASessionCouldNotBegin() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in

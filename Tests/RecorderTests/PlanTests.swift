@@ -23,6 +23,15 @@ struct PlanTests {
         try publisher.sample(5)
     }
 
+    /// Adds a plan's annotations to the new recording.
+    private static func annotate(_ plan: SessionPlan, _ recorder: RecorderUnderTest) async throws {
+        var numbers: [Int: Int] = [:]
+        for annotation in plan.annotations ?? [] {
+            let request = try plan.annotationRequest(for: annotation, numbers: numbers)
+            numbers[annotation.number] = try await recorder.send(request).annotation.number
+        }
+    }
+
     @Test func aSessionIsTheSameAtTheRecorderThatContinuesIt() async throws {
         let publisher = try await FakePublisher()
         publisher.set { $0.rate = 1_000 }
@@ -37,7 +46,7 @@ struct PlanTests {
             #expect(
                 abs((again.start.until?.seconds(since: plan.start.until ?? .now)) ?? 1) < 1e-5, "it ends when it was to"
             )
-            for request in plan.annotationRequests { _ = try await recorder.send(request) }
+            try await Self.annotate(plan, recorder)
             try publisher.sample(5)
             for session in ["s", "t"] { #expect(try await recorder.stop(session).report.isWhole) }
 
@@ -58,6 +67,37 @@ struct PlanTests {
             #expect(later.suffix(samples.count).map(\.stepPath) == samples.map(\.stepPath))
             #expect(try recorder.directory("t").verify().findings == [])
         }
+    }
+
+    @Test func aCorrectionFindsItsAnnotationIfAnotherWasAddedMeanwhile() async throws {
+        let publisher = try await FakePublisher()
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            for session in ["s", "t"] { try await recorder.start(session, publisher) }
+            for request in [
+                RecordingAnnotate(session: "s", label: "walk"), RecordingAnnotate(session: "s", label: "stumble"),
+                RecordingAnnotate(session: "s", label: "", corrects: 2),
+            ] {
+                _ = try await recorder.send(request)
+            }
+            var plan = try await recorder.send(RecordingPlan(session: "s")).plan
+            plan.start.session = "t"
+            _ = try await recorder.send(RecordingAnnotate(session: "t", label: "turn"))
+            try await Self.annotate(plan, recorder)
+            // A request without an answer is repeated.
+            try await Self.annotate(plan, recorder)
+            for session in ["s", "t"] { _ = try await recorder.stop(session) }
+            let annotations = try #require(try recorder.directory("t").record().annotations)
+            #expect(annotations.map(\.label) == ["turn", "walk", "stumble", ""])
+            #expect(Set(Annotation.valid(in: annotations).map(\.label)) == ["turn", "walk"])
+        }
+    }
+
+    @Test func aCorrectionOfARefusedAnnotationIsNotAdded() throws {
+        let date = WallTime(seconds: 1_700_000_000)
+        let correction = Annotation(number: 2, label: "fall", from: date, date: date, corrects: 1)
+        let plan = SessionPlan(start: RecordingStart(session: "s", streams: ["*"]), annotations: [correction])
+        #expect(throws: RequestError.self) { try plan.annotationRequest(for: correction, numbers: [:]) }
+        #expect(try plan.annotationRequest(for: correction, numbers: [1: 3]).corrects == 3)
     }
 
     @Test func aPlanHasTheDatesOfTheWallClock() throws {

@@ -88,30 +88,95 @@ struct SessionCommandTests {
         }
         router.on(RecordingStop.self) { _ in
             isOver.withLock { $0 = true }
-            let report = SessionReport(
-                session: "s", task: nil, status: "finished", startDate: start, endDate: .now, streams: [],
-                commitLatency: SessionReport.Latency(count: 0, median: 0, p99: 0, maximum: 0), failures: [])
-            return RecordingResult(session: "s", status: "finished", report: report, directory: "/s", logs: [])
+            return Self.result(since: start)
         }
+        try await Self.record(to: router, ["--label", "fall"]) { client in
+            try await withTimeLimit(.seconds(50), "the request for an annotation") { await pressed.pass() }
+            try client.send(.interrupt)
+            #expect(try await client.end() == .exited(0), "\(client.standardError)")
+            let line = "annotation 1 at 3.5 s: fall"
+            #expect(client.standardOutput.contains(line), "\(client.standardOutput)")
+            #expect(!client.standardError.contains("may be missing"))
+        }
+        let asked = requests.withLock { $0 }
+        #expect(asked.count > 1)
+        #expect(Set(asked).count == 1, "a repeated request has the time of the key")
+    }
+
+    /// Another machine took over, and its recorder has yet to continue the session.
+    @Test func aSessionThatAnotherMachineContinuesLaterIsDrivenOn() async throws {
+        let start = WallTime.now
+        let refusals = Mutex(5)
+        let stops = Mutex(0)
+        let (moved, annotated) = (Gate(), Gate())
+        let unknown = RequestError(.unknownSession, "there is no session s")
+        let check: @Sendable () throws -> Void = {
+            let isKnown = refusals.withLock { left in
+                left -= 1
+                return left < 0
+            }
+            if !isKnown { throw unknown }
+        }
+        let running: @Sendable (String) -> RecordingState = { step in
+            RecordingState(session: "s", status: "running", step: step, paused: false, logs: [])
+        }
+        var router = RequestRouter()
+        router.on(RecordingStart.self) { _ in RecordingStart.Reply(session: "s", status: "running", logs: []) }
+        router.on(RecordingStatus.self) { _ in
+            try check()
+            return running("")
+        }
+        router.on(RecordingMoveTo.self) { request in
+            try check()
+            moved.open()
+            return running(request.step ?? "")
+        }
+        router.on(RecordingAnnotate.self) { request in
+            try check()
+            annotated.open()
+            let annotation = Annotation(number: 1, label: request.label, from: request.from ?? .now, date: .now)
+            return RecordingAnnotate.Reply(session: "s", annotation: annotation)
+        }
+        router.on(RecordingStop.self) { _ in
+            let count = stops.withLock { count in
+                count += 1
+                return count
+            }
+            if count == 1 { throw unknown }
+            return Self.result(since: start)
+        }
+        try await Self.record(to: router, ["--label", "fall", "--move-to", "100ms=back"]) { client in
+            try await withTimeLimit(.seconds(50), "the step") { await moved.pass() }
+            try await withTimeLimit(.seconds(50), "the annotation") { await annotated.pass() }
+            try client.send(.interrupt)
+            #expect(try await client.end() == .exited(0), "\(client.standardError)")
+            #expect(!client.standardOutput.contains("was not kept"), "\(client.standardOutput)")
+            #expect(!client.standardError.contains("may be missing"))
+        }
+        let stopped = stops.withLock { $0 }
+        #expect(stopped == 2)
+    }
+
+    /// Runs `recorder record` with a recorder that answers as a test says. The key 1 is pressed at once.
+    private static func record(
+        to router: RequestRouter, _ options: [String], _ body: (ProgramUnderTest) async throws -> Void
+    ) async throws {
         let server = try await ReplyServer(
             listeningOn: "tcp://127.0.0.1:*", router: router, context: Context(),
             thread: SocketThread(name: "recorder"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try? await server.run() }
             defer { group.cancelAll() }
-            let arguments = ["record", "--reply", server.endpoint, "--streams", "*", "--label", "fall"]
-            try await ProgramUnderTest.run("recorder", arguments: arguments, input: Array("1".utf8)) { client in
-                try await withTimeLimit(.seconds(50), "the request for an annotation") { await pressed.pass() }
-                try client.send(.interrupt)
-                #expect(try await client.end() == .exited(0), "\(client.standardError)")
-                let line = "annotation 1 at 3.5 s: fall"
-                #expect(client.standardOutput.contains(line), "\(client.standardOutput)")
-                #expect(!client.standardError.contains("may be missing"))
-            }
+            let arguments = ["record", "--reply", server.endpoint, "--streams", "*"] + options
+            try await ProgramUnderTest.run("recorder", arguments: arguments, input: Array("1".utf8), body)
         }
-        let asked = requests.withLock { $0 }
-        #expect(asked.count > 1)
-        #expect(Set(asked).count == 1, "a repeated request has the time of the key")
+    }
+
+    private static func result(since start: WallTime) -> RecordingResult {
+        let report = SessionReport(
+            session: "s", task: nil, status: "finished", startDate: start, endDate: .now, streams: [],
+            commitLatency: SessionReport.Latency(count: 0, median: 0, p99: 0, maximum: 0), failures: [])
+        return RecordingResult(session: "s", status: "finished", report: report, directory: "/s", logs: [])
     }
 
     private struct Info: Decodable {

@@ -44,12 +44,19 @@ public struct SessionPlan: Codable, Hashable, Sendable {
     /// The session's name.
     public var session: String { start.session ?? "" }
 
-    /// The requests that add the annotations to the new recording, in order.
-    public var annotationRequests: [RecordingAnnotate] {
-        (annotations ?? []).map { annotation in
-            RecordingAnnotate(
-                session: session, label: annotation.label, from: annotation.from, to: annotation.to,
-                stream: annotation.stream, note: annotation.note, corrects: annotation.corrects)
-        }
+    /// The request that adds an annotation to the new recording. Add all of them in order.
+    /// - Parameter numbers: the new numbers of the annotations that were added, by their numbers in the plan. They differ if
+    ///   somebody else annotated the new recording meanwhile.
+    /// - Throws: `invalidParameter` if the annotation corrects one that was not added.
+    public func annotationRequest(
+        for annotation: Annotation, numbers: [Int: Int]
+    ) throws(RequestError) -> RecordingAnnotate {
+        let corrects = annotation.corrects.flatMap { numbers[$0] }
+        try RequestError.require(
+            annotation.corrects == nil || corrects != nil,
+            "annotation \(annotation.number) corrects \(annotation.corrects ?? 0), which was not kept: add both again")
+        return RecordingAnnotate(
+            session: session, label: annotation.label, from: annotation.from, to: annotation.to,
+            stream: annotation.stream, note: annotation.note, corrects: corrects)
     }
 }

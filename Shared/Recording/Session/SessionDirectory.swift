@@ -76,6 +76,20 @@ package struct SessionDirectory: Hashable, Sendable {
         return try directory.names().allSatisfy { Directory.finalName(ofTemporary: $0) == Self.recordName }
     }
 
+    /// Removes a session of which only the record was stored, so that its name is free.
+    /// - Returns: false if the directory has anything else. Then it is left as it is.
+    package func removeIfOnlyRecord() throws(RecordingError) -> Bool {
+        let names = try directory.names()
+        guard names.allSatisfy({ (Directory.finalName(ofTemporary: $0) ?? $0) == Self.recordName }) else {
+            return false
+        }
+        // If this is interrupted, `create` takes the directory.
+        for name in names { try Directory.removeFile(directory.path.appending(name)) }
+        _ = try Directory.removeEmpty(directory.path)
+        try Directory(directory.path.removingLastComponent()).sync()
+        return true
+    }
+
     /// Removes the journal of version 0.6 or earlier, once the session's places are known without it.
     package func removeJournal() {
         try? Directory.removeFile(directory.path.appending(JournalEntry.fileName))

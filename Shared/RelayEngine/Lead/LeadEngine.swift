@@ -178,6 +178,10 @@ actor LeadEngine: Engine {
     /// Requests that the recorder records a session from its start, and adds the session's annotations.
     private func continueSession(_ continuation: SessionContinuation) async throws -> SessionContinuation.Outcome {
         while core.leadingTerm == continuation.term, core.hasRecorder {
+            if let obstacle = continuation.obstacle(at: now.date) {
+                // The session may run already.
+                return try await annotateIfOurs(continuation) ?? .failed(obstacle)
+            }
             do {
                 _ = try await recorder.send(continuation.plan.start, timeout: Self.startTimeout)
                 return try await annotate(continuation)
@@ -232,9 +236,12 @@ actor LeadEngine: Engine {
     }
 
     private func annotate(_ continuation: SessionContinuation) async throws -> SessionContinuation.Outcome {
-        for request in continuation.plan.annotationRequests {
+        var numbers: [Int: Int] = [:]
+        for annotation in continuation.plan.annotations ?? [] {
             do {
-                _ = try await recorder.send(request, timeout: Self.answerTimeout)
+                let request = try continuation.plan.annotationRequest(for: annotation, numbers: numbers)
+                let reply = try await recorder.send(request, timeout: Self.answerTimeout)
+                numbers[annotation.number] = reply.annotation.number
             } catch let error as RequestError {
                 logger.error(
                     "an annotation was not kept",
