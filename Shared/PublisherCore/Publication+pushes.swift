@@ -253,11 +253,15 @@ extension Publication {
             newest, at: now.monotonic, by: sleepWatch, newest: newest, continues: newest >= Self.firstDate)
     }
 
-    /// Notes the newest time in a message. The clock is paired anew if the message with which it was paired came late.
+    /// Notes the newest time in a message. The clock is paired anew if the message with which it was paired came late,
+    /// or if this machine's clock was wrong then.
     func note(newest: Int64, sentAt: Int64?, on clock: ClientClock, at now: Moment) {
         let time = sentAt ?? newest
         clock.note(time, at: now.monotonic, by: sleepWatch)
-        guard clock.isAhead(time, at: now.monotonic, by: sleepWatch) else { return }
+        guard
+            clock.isAhead(time, at: now.monotonic, by: sleepWatch)
+                || clock.isOutdated(time, at: now.monotonic, date: now.date, by: sleepWatch)
+        else { return }
         let other = self.clock(newest: newest, sentAt: sentAt, at: now)
         // One wrong date among right ones must not move the others.
         if other.isDate || !clock.isDate { clock.pairAnew(as: other) }

@@ -175,12 +175,15 @@ extension Recordings {
     /// Does the work that depends on time alone. Call it every `settings.syncInterval`.
     package func tick(at now: Moment) {
         for session in sessions.values {
-            if let deadline = session.deadline, now.monotonic >= deadline, session.status == .running {
+            if let deadline = session.deadline, now.elapsed >= deadline, session.status == .running {
                 session.awaitResults(at: now)
                 unstopped.append(session.identifier)
             }
             guard session.isRecording else { continue }
-            for stream in session.ordered { stream.log.rotateIfExpired(at: now) }
+            for stream in session.ordered {
+                stream.log.noteDate(now.date)
+                stream.log.rotateIfExpired(at: now)
+            }
         }
         areFilesDue = areFilesDue || areFilesBehind
         isStoringDue = true

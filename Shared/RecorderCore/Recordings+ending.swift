@@ -144,7 +144,7 @@ extension Recordings {
         guard let deadline = session.resultsDeadline, !isStoppingAll, !session.status.isOver else {
             return false
         }
-        return now.monotonic < deadline
+        return now.elapsed < deadline
     }
 
     /// Whether a session that is being ended only waits for results. If the program ends, the next start continues the wait.

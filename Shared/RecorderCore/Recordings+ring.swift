@@ -79,20 +79,32 @@ extension Recordings {
     }
 
     /// Keeps the files of a time range from removal by the session's ring. Answer the request only once this is committed.
+    ///
+    /// If the wall clock was set, the request's times may be the wall clock's or the session's: files of both are kept.
     package func keep(_ request: RecordingKeep, in session: Session, at now: Moment) throws(RequestError)
         -> RecordingKeep.Reply
     {
-        let time = KeptTime(from: request.from ?? session.record.startDate, to: request.to ?? now.date)
-        guard time.from <= time.to else {
-            throw RequestError(
-                .invalidParameter, "from is \(time.from.utcText), which is later than to, \(time.to.utcText)")
+        let (start, date) = (session.record.startDate, session.clock.date(at: now))
+        let asked = KeptTime(from: request.from ?? start, to: request.to ?? max(now.date, date))
+        var times = [asked]
+        let ahead = session.clock.ahead(at: now)
+        if ahead != 0 {
+            let moved = KeptTime(
+                from: request.from?.subtracting(ahead) ?? start, to: request.to?.subtracting(ahead) ?? date)
+            times.insert(moved, at: 0)
         }
-        let kept = try session.keep(time)
-        let files = session.files(of: time)
-        let (gone, left) = (
-            files.filter { $0.removed != nil || isBeingRemoved($0, of: session) },
-            files.filter { $0.removed == nil && !isBeingRemoved($0, of: session) }
-        )
+        times.removeAll { $0.from > $0.to }
+        var whole: KeptTime?
+        for time in times { whole = try session.keep(time) }
+        guard let kept = whole else {
+            throw RequestError(
+                .invalidParameter, "from is \(asked.from.utcText), which is later than to, \(asked.to.utcText)")
+        }
+        func isLeft(_ file: FinishedFile) -> Bool { file.removed == nil && !isBeingRemoved(file, of: session) }
+        // One of two times is by the wrong clock: that its files are removed is no loss.
+        let met = times.filter { session.files(of: [$0]).contains(where: isLeft) }
+        let files = session.files(of: met.isEmpty ? times : met)
+        let (gone, left) = (files.filter { !isLeft($0) }, files.filter(isLeft))
         func paths(_ files: [FinishedFile]) -> [String] {
             files.map { session.directory.relativePath(of: $0.name) }.sorted()
         }

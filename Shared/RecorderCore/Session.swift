@@ -30,7 +30,7 @@ package final class Session {
     /// Times from publication to commit, since the recorder started.
     package var latencies = LatencyHistogram()
     package var eventSequence = 0
-    /// When the session stops by itself, on the monotonic clock.
+    /// When the session stops by itself, as `Moment.elapsed`: its duration includes sleep of the machine.
     package private(set) var deadline: Int64?
     package let held: HeldBytes
     package let appender: LogAppender
@@ -50,7 +50,7 @@ package final class Session {
     /// The number of clock comparisons in the write-ahead log or `session.json`.
     private var notedClocks: Int
     package let clock: SessionClock
-    /// Until when the session waits for results after its duration has passed, on the monotonic clock.
+    /// Until when the session waits for results after its duration has passed, as `Moment.elapsed`.
     package private(set) var resultsDeadline: Int64?
     /// Whether the session's last record is being stored.
     private var isFinished = false
@@ -96,9 +96,9 @@ package final class Session {
         self.clock = clock
         let before = Int64(nanosecondsIn: record.limits.before ?? 0)
         let age = recovered == nil ? 0 : clock.date(at: now).distance(from: record.startDate) - before
-        deadline = record.limits.duration.map { now.monotonic.addingClamped(Int64(nanosecondsIn: $0)) - age }
+        deadline = record.limits.duration.map { now.elapsed.addingClamped(Int64(nanosecondsIn: $0)) - age }
         resultsDeadline = record.resultsUntil.map {
-            now.monotonic.addingClamped($0.distance(from: clock.date(at: now)))
+            now.elapsed.addingClamped($0.distance(from: clock.date(at: now)))
         }
         logNames = Set(record.logs.map(\.name.folded))
         guard let recovered else { return }
@@ -219,7 +219,7 @@ package final class Session {
     /// Waits a while for results, because the session's duration has passed.
     package func awaitResults(at now: Moment) {
         guard let within = record.limits.resultsWithin.map({ Int64(nanosecondsIn: $0) }) else { return }
-        resultsDeadline = now.monotonic.addingClamped(within)
+        resultsDeadline = now.elapsed.addingClamped(within)
         record.resultsUntil = clock.date(at: now).adding(within)
         noteChange()
     }
@@ -236,7 +236,7 @@ package final class Session {
     /// - Returns: whether this changes the end.
     package func extend(until date: WallTime, at now: Moment) -> Bool {
         guard let deadline, date > now.date else { return false }
-        let later = now.monotonic.addingClamped(date.distance(from: now.date))
+        let later = now.elapsed.addingClamped(date.distance(from: now.date))
         guard later > deadline else { return false }
         self.deadline = later
         record.limits.duration = seconds(of: date) - Double(clock.ahead(at: now)) / 1e9 - (record.limits.before ?? 0)
@@ -294,11 +294,11 @@ package final class Session {
         return whole
     }
 
-    /// The finished files that may have samples of a time range, or were written then.
-    package func files(of time: KeptTime) -> [FinishedFile] {
+    /// The finished files that may have samples of one of several time ranges, or were written then.
+    package func files(of times: [KeptTime]) -> [FinishedFile] {
         ordered.flatMap { stream in
-            stream.log.record.files.filter {
-                FileRing.overlaps($0, of: stream.log.name, time, since: record.startDate)
+            stream.log.record.files.filter { file in
+                times.contains { FileRing.overlaps(file, of: stream.log.name, $0, since: record.startDate) }
             }
         }
     }

@@ -19,9 +19,8 @@ package final class StreamLog {
     private struct SealedTimes {
         /// The times of the file's samples, in seconds since the session's start; nil if they are unknown.
         let samples: ClosedRange<Double>?
-        /// When writing began and ended, on the recorder's clock, which may have been set back meanwhile.
-        let begun: WallTime
-        let ended: WallTime
+        /// The wall clock's earliest and latest date while the file was open.
+        let dates: ClosedRange<WallTime>
         /// When the file got its final name, on the monotonic clock.
         let finishedAt: Int64
     }
@@ -60,6 +59,8 @@ package final class StreamLog {
     private let terminatorLength: Int
     /// When the file being written was begun, on the monotonic clock: a wall clock that is set back must not make a file young.
     private var fileBegan: Int64
+    /// The wall clock's earliest and latest date since the file was begun: it may be set meanwhile.
+    private var dates: ClosedRange<WallTime>
     private var file: CurrentFile?
     /// Files that have their final name and wait to be finished.
     private var sealed: [FileEnd] = []
@@ -92,6 +93,8 @@ package final class StreamLog {
         timeline: SessionTimeline, clock: SessionClock, in directory: Directory, appender: LogAppender, at now: Moment
     ) {
         fileBegan = now.monotonic
+        let fileDate = record.fileDate ?? session.startDate
+        dates = fileDate...fileDate
         self.clock = clock
         self.timeline = timeline
         self.record = record
@@ -111,7 +114,7 @@ package final class StreamLog {
             format: format, sensorType: record.stream, fields: record.fields, types: record.types)
         number = appender.number(session.session, record.name)
         if record.intervals == nil { self.record.intervals = IntervalStatistics(nominalRate: record.rate) }
-        if record.fileDate == nil { self.record.fileDate = startDate }
+        self.record.fileDate = fileDate
     }
 
     /// Takes the recovered state of an interrupted log.
@@ -309,6 +312,7 @@ package final class StreamLog {
     /// Begins a file that is not the log's first, with everything needed to read it.
     private func openNext(at now: Moment) {
         record.fileDate = now.date
+        dates = now.date...now.date
         fileBegan = now.monotonic
         open()
         hasSkipped = false
@@ -320,6 +324,11 @@ package final class StreamLog {
     /// Rotates the file if it is old enough and has samples.
     package func rotateIfExpired(at now: Moment) {
         if let maximumFileAge, now.monotonic - fileBegan >= maximumFileAge { _ = rotate(at: now) }
+    }
+
+    /// Notes the wall clock's date, for the file being written.
+    func noteDate(_ date: WallTime) {
+        dates = min(dates.lowerBound, date)...max(dates.upperBound, date)
     }
 
     /// Applies changed limits.
@@ -370,10 +379,8 @@ package final class StreamLog {
         appender.append(end, of: number)
         lastName = name
         sealed.append(end)
-        sealedTimes.append(
-            SealedTimes(
-                samples: areTimesKnown ? times : nil, begun: min(fileDate, now.date), ended: max(fileDate, now.date),
-                finishedAt: now.monotonic))
+        noteDate(now.date)
+        sealedTimes.append(SealedTimes(samples: areTimesKnown ? times : nil, dates: dates, finishedAt: now.monotonic))
         times = nil
         areTimesKnown = true
         self.file = nil
@@ -389,8 +396,8 @@ package final class StreamLog {
         finished.from = times.samples?.lowerBound
         finished.to = times.samples?.upperBound
         if hasRing {
-            finished.begun = times.begun.seconds(since: startDate)
-            finished.ended = times.ended.seconds(since: startDate)
+            finished.begun = times.dates.lowerBound.seconds(since: startDate)
+            finished.ended = times.dates.upperBound.seconds(since: startDate)
             finishedAt.append(times.finishedAt)
         }
         record.files.append(finished)

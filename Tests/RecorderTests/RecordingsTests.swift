@@ -21,6 +21,7 @@ import Testing
         private(set) var time: Int64 = 0
         /// How far the wall clock was set forward, in nanoseconds.
         private var clockStep: Int64 = 0
+        private var slept: Int64 = 0
         private var epoch = "e"
         private var next = 0
         /// Whether the recorder wanted to ask log-manager since a test last reset this.
@@ -89,7 +90,8 @@ import Testing
         func restartPublisher(as name: String, at next: Int = 0) { (epoch, self.next) = (name, next) }
 
         var now: Moment {
-            Moment(monotonic: time, date: WallTime(nanosecondsSince1970: RecordingsTests.start + time + clockStep))
+            let date = RecordingsTests.start + time + slept + clockStep
+            return Moment(monotonic: time, date: WallTime(nanosecondsSince1970: date), slept: slept)
         }
 
         var description: StreamDescription {
@@ -100,10 +102,13 @@ import Testing
         }
 
         private var clock: ClockReading {
-            ClockReading(uptime: 1_000 + Double(time) / 1e9, date: now.date, elapsed: 1_000 + Double(time) / 1e9)
+            ClockReading(
+                uptime: 1_000 + Double(time) / 1e9, date: now.date, elapsed: 1_000 + Double(time + slept) / 1e9)
         }
 
         func wait(_ nanoseconds: Int64) { time += nanoseconds }
+
+        func fallAsleep(for nanoseconds: Int64) { slept += nanoseconds }
 
         func setClockForward(_ nanoseconds: Int64) { clockStep += nanoseconds }
 
@@ -244,6 +249,77 @@ import Testing
             _ = script.settle()
             #expect(script.removed.map(\.name) == [file.name])
             #expect(log.record.files.first?.removed != nil)
+        }
+    }
+
+    @Test(arguments: [86_400, -86_400] as [Int64])
+    func aTimeIsKeptThoughTheWallClockWasSet(by seconds: Int64) throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory, SessionRecord.Limits(maximumFileAge: 10, keep: 60))
+            try script.sample(10)
+            script.wait(11 * Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            script.setClockForward(seconds * Self.second)
+            script.wait(Self.second)
+            let request = RecordingKeep(session: "s", from: script.now.date.adding(-script.time), to: script.now.date)
+            let reply = try script.core.keep(request, in: script.session, at: script.now)
+            #expect(reply.files.count == 1)
+            #expect(reply.from == request.from && reply.to == request.to)
+            script.wait(100 * Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            #expect(script.removed == [])
+            let whole = try script.core.keep(RecordingKeep(session: "s"), in: script.session, at: script.now)
+            #expect(whole.files == reply.files, "the session did not begin in the future")
+        }
+    }
+
+    @Test func aFileWithARingHasAllDatesUnderWhichItWasWritten() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory, SessionRecord.Limits(maximumFileAge: 10, keep: 60))
+            try script.sample(10)
+            script.wait(Self.second)
+            script.setClockForward(-86_400 * Self.second)
+            let start = script.session.record.startDate
+            let earliest = script.now.date.seconds(since: start)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            script.setClockForward(86_400 * Self.second)
+            script.wait(10 * Self.second)
+            let latest = script.now.date.seconds(since: start)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            let file = try #require(script.session.ordered.first?.log.record.files.first)
+            #expect(file.begun == earliest && file.ended == latest)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func theDurationIncludesSleep(isRestarted: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory, SessionRecord.Limits(duration: 60))
+            script.keepLog()
+            try script.sample(10)
+            script.wait(20 * Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            script.fallAsleep(for: 3_600 * Self.second)
+            let session = try isRestarted ? script.restart().session : script.session
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            #expect(session.status == .waitingToStop)
+        }
+    }
+
+    @Test func theWaitForResultsIncludesSleep() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory, SessionRecord.Limits(duration: 1, resultsWithin: 60))
+            try Self.awaitResults(of: script)
+            script.fallAsleep(for: 60 * Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            #expect(script.core.isIdle)
         }
     }
 

@@ -301,6 +301,32 @@ struct PushTests {
         #expect(abs(lead() - 0.5) < 1e-5)
     }
 
+    /// - Parameter seconds: how far this machine's clock is ahead when the device's first dates arrive.
+    @Test(arguments: [3_600, -30] as [Int64])
+    func datesFollowACorrectionOfThisMachinesClock(by seconds: Int64) {
+        publisher.run(seconds: 7_200)
+        let now = publisher.now.date
+        let date = Double(now.nanosecondsSince1970) / 1e9
+        publisher.now.date = now.adding(seconds * Self.second)
+        push(0, at: [date])
+        #expect(abs(lead() + Double(seconds)) < 1e-5)
+        publisher.now.date = now
+        publisher.run(seconds: 1)
+        push(1, at: [date + 1])
+        #expect(abs(lead()) < 1e-5)
+    }
+
+    @Test(arguments: [3_600, -30] as [Int64])
+    func settingThisMachinesClockWrongMovesNoSamples(by seconds: Int64) {
+        publisher.run(seconds: 7_200)
+        let date = Double(publisher.now.date.nanosecondsSince1970) / 1e9
+        push(0, at: [date])
+        publisher.now.date = publisher.now.date.adding(seconds * Self.second)
+        publisher.run(seconds: 1)
+        push(1, at: [date + 1])
+        #expect(abs(lead()) < 1e-5)
+    }
+
     /// The device kept samples while this program was away, and sends them all at once.
     @Test func keptSamplesWithoutDatesDoNotMakeLaterOnesLate() {
         for second in 0..<300 { push(second, at: [1_000 + Double(second)]) }

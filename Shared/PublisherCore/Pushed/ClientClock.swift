@@ -1,3 +1,4 @@
+import Messages
 import SampleSources
 
 /// The conversion of a client's times to uptimes of this machine.
@@ -55,6 +56,14 @@ final class ClientClock {
     /// it was paired came late, or the clock was set.
     func isAhead(_ newest: Int64, at uptime: Int64, by watch: SleepWatch) -> Bool {
         lead(of: newest, at: uptime, by: watch) > firstLead + Self.furthestAhead
+    }
+
+    /// Whether dates were paired while this machine's clock was wrong: the newest time in a message agrees better with
+    /// the present date than with the conversion.
+    func isOutdated(_ newest: Int64, at uptime: Int64, date: WallTime, by watch: SleepWatch) -> Bool {
+        guard isDate else { return false }
+        let distance = newest.subtractingClamped(date.nanosecondsSince1970).magnitude
+        return distance + Self.furthestAhead.magnitude < lead(of: newest, at: uptime, by: watch).magnitude
     }
 
     /// Replaces the conversion, for all that share it.

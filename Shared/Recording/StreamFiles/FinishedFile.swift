@@ -15,9 +15,10 @@ package struct FinishedFile: Codable, Hashable, Sendable {
     package var from: Double?
     /// The time of the last sample.
     package var to: Double?
-    /// When the file was begun, in seconds since the session's start on the recorder's clock, in a session with a ring.
+    /// The earliest date of the recorder's clock while the file was written, in seconds since the session's start;
+    /// only in a session with a ring.
     package var begun: Double?
-    /// When the file was finished, likewise.
+    /// The latest date, likewise.
     package var ended: Double?
     /// When the session's ring removed the file.
     package var removed: WallTime?
