@@ -80,6 +80,7 @@ struct ExportCommand: ParsableCommand {
     }
 
     func run() throws {
+        FileMode.applyStandard()
         var hasLoss = false
         for (number, session) in sessions.enumerated() {
             let outcome = try SessionDirectory.opening(session) { path throws(RecordingError) in

@@ -26,6 +26,7 @@ struct ReportCommand: ParsableCommand {
     var countSteps: [String] = []
 
     func run() throws {
+        FileMode.applyStandard()
         try SessionDirectory.opening(directory) { path throws(RecordingError) in
             let page = try SessionPage.html(of: SessionDirectory(at: path), countingStepsIn: countSteps)
             let file = FilePath(to)

@@ -454,6 +454,21 @@ struct FillTests {
         #expect(found.map(\.sample.time) == found.map(\.sample.time).sorted())
     }
 
+    // MARK: Owners
+
+    @Test(.enabled(if: geteuid() == 0, "needs root"))
+    func rootFillsASessionWhichKeepsItsOwner() throws {
+        try withTemporaryDirectory { directory in
+            let phone = PhoneRecording(seconds: 2)
+            let session = try phone.session(in: directory, losing: Self.fewLosses)
+            let export = try Self.write(phone, .csvZip, in: directory)
+            try session.directory.give(to: 65_533, 65_534)
+            #expect(try Self.fill(session, from: export).samples == 14)
+            #expect(try session.directory.owners == [[65_533, 65_534]])
+            #expect(session.verify().verdict == .whole)
+        }
+    }
+
     // MARK: Without a change
 
     @Test func theSameExportTwiceChangesNothing() throws {

@@ -163,6 +163,24 @@ struct SessionImportTests {
         }
     }
 
+    @Test(.enabled(if: geteuid() == 0, "needs root"))
+    func rootImportsASessionForTheOwnerOfTheOthers() throws {
+        try withTemporaryDirectory { directory in
+            let bytes = Self.gt3x(Self.seconds(5))
+            let data = Directory(directory.appending("data"))
+            try data.create()
+            try data.give(to: 65_533, 65_534)
+            let first = try Imported("a.gt3x", bytes, in: directory)
+            let recordings = SessionDirectory.recordings(in: data.path)
+            #expect(try recordings.owners == [[65_533, 65_534]])
+            #expect(try first.directory.directory.owners == [[65_533, 65_534]])
+            // The sessions' owner need not be that of the data directory.
+            try recordings.give(to: 65_532, 65_532)
+            let second = try Imported("b.gt3x", bytes, in: directory)
+            #expect(try second.directory.directory.owners == [[65_532, 65_532]])
+        }
+    }
+
     @Test func aFileThatCannotBeReadLeavesNothing() throws {
         try withTemporaryDirectory { (directory: FilePath) throws -> Void in
             var damaged = Self.gt3x(Self.seconds(200))

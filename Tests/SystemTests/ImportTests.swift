@@ -51,6 +51,23 @@ struct ImportTests {
         }
     }
 
+    @Test func anExportAndAReportAreNotForEverybody() async throws {
+        try await withTemporaryDirectory { directory in
+            try Data(Self.walk.utf8).write(to: URL(filePath: directory.appending("walk.csv").string))
+            let made = try await Self.run("recorder", ["import", "walk.csv", "--unit", "g"], in: directory)
+            #expect(made.end == .exited(0), "\(made)")
+            let recorder = try ProductsDirectory.executable("recorder")
+            for command in ["export --to out --format csv", "report --to walk.html"] {
+                let script = "cd '\(directory)' && umask 022 && '\(recorder)' \(command) data/recordings/walk"
+                try await Tool.output(of: "sh", ["-c", script])
+            }
+            for (name, mode) in [("out/walk/provenance.json", 0o640), ("walk.html", 0o640), ("out/walk", 0o750)] {
+                let permissions = try directory.appending(name).stat().permissions
+                #expect(Int(permissions.rawValue) == mode, "\(name)")
+            }
+        }
+    }
+
     @Test func howFarItIsIsShownOnATerminalAlone() async throws {
         try await withTemporaryDirectory { directory in
             try Data(Self.walk.utf8).write(to: URL(filePath: directory.appending("walk.csv").string))

@@ -22,10 +22,14 @@ final class SessionWriter {
     private var events = 0
     private var isFinished = false
 
-    /// - Throws: `alreadyExists` for a name that is taken, `locked` while another program imports under this name.
+    /// - Throws: `alreadyExists` for a name that is taken, `locked` while another program imports under this name,
+    ///   `notPermitted` if the owner of `recordings/` cannot own the session.
     init(_ session: SessionIdentifier, _ options: SessionImport.Options) throws(RecordingError) {
         recordings = SessionDirectory.recordings(in: options.data)
+        let isFirst = !recordings.exists
         try recordings.create()
+        // If that is not permitted, the directory stays this user's.
+        if isFirst { try? recordings.takeOwner(of: Directory(options.data)) }
         guard let lock = try DirectoryLock.take(session.text, in: recordings) else {
             throw RecordingError(
                 .locked, action: "import session \(session)", path: recordings.path,
@@ -43,6 +47,7 @@ final class SessionWriter {
         guard !recordings.contains(session.text) else { throw Self.exists(session, recordings) }
         if directory.directory.exists { try Directory.removeTree(path) }
         try directory.directory.createExclusively()
+        try directory.directory.takeOwner(of: recordings)
     }
 
     deinit {
@@ -126,6 +131,7 @@ final class SessionWriter {
         try directory.write(report)
         try directory.write(record)
         try directory.writeChecksums(known: record.logs.flatMap(\.files))
+        try directory.directory.takeOwner(of: recordings)
         try directory.directory.sync()
         // rename(2) would replace an empty directory.
         let session = record.session

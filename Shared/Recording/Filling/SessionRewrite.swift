@@ -65,7 +65,8 @@ package final class SessionRewrite {
     ///   - session: its path must end in its name.
     ///   - lock: from `lock`.
     ///   - fill: the number of the fill.
-    /// - Throws: `invalidParameter` if the session has directories or links in it; `notPermitted`, `noSpace`.
+    /// - Throws: `invalidParameter` if the session has directories or links in it; `notPermitted`, also if its owner
+    ///   cannot be kept; `noSpace`.
     package init(
         of session: SessionDirectory, fill: Int, holding lock: DirectoryLock, calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -79,7 +80,8 @@ package final class SessionRewrite {
         new = SessionDirectory(of: session.session, madeAt: temporary)
         if new.directory.exists { try Directory.removeTree(temporary) }
         try new.directory.createExclusively()
-        // Keep the directory readable for the same users.
+        // Keep the directory readable for the same users. A change of the owner may remove bits of the mode.
+        try new.directory.takeOwner(of: old, calls: calls)
         if let mode = try? path.stat().permissions { _ = chmod(temporary.string, mode.rawValue) }
         for entry in try old.names().sorted() where Directory.finalName(ofTemporary: entry) == nil {
             guard session.isFile(entry) else {
@@ -124,6 +126,7 @@ package final class SessionRewrite {
         try new.write(report, calls: calls)
         try new.write(record, calls: calls)
         try new.writeChecksums(known: known, calls: calls)
+        try new.directory.takeOwner(of: Directory(recordings.path.appending(name)), calls: calls)
         try new.directory.sync(calls: calls)
         try recordings.exchange(name, with: Self.temporaryName(name), calls: calls)
         try recordings.sync(calls: calls)
