@@ -95,11 +95,12 @@ extension Publication {
         )
     }
 
-    /// The run of a stream that has the beginning of a range: a pushed stream may have several runs.
+    /// The earliest run of a stream that may have retained samples of a range: a pushed stream may have several runs.
     private func stream(of range: SamplesReplay.Range) throws(RequestError) -> PublishedStream {
         let name = StreamName(device: range.device, stream: range.stream)
-        let former = pushes.former.last {
-            $0.name == name && $0.epoch == range.epoch && ($0.firstSequence..<$0.nextSequence).contains(range.from)
+        let former = pushes.former.first {
+            $0.name == name && $0.epoch == range.epoch && range.from < $0.nextSequence
+                && !retention.isEmpty(at: $0.place)
         }
         if let former { return former }
         let stream = try known(name)

@@ -45,6 +45,9 @@ package struct PublisherEpoch {
     var isOver: Bool { record.isOver == true }
     /// Whether the run came from a relay, which still answers for it after its end.
     var isRelayed: Bool { record.isRelayed == true }
+    /// When the run was met by its samples, on the monotonic clock; nil once it is described. Until then, its replay address
+    /// is that of the run before it, which may be another publisher's.
+    var placeGuessedAt: Int64?
     /// Whether the clock is copied from another epoch, because none of this one was stored yet.
     private(set) var isGuessed = false
 
@@ -135,6 +138,7 @@ package struct PublisherEpoch {
     ///   run is relayed.
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
+        placeGuessedAt = nil
         record.heard = now.date
         hear(description.clock.date, isRunning: description.mayRun, at: now)
         heardUptime = Int64(nanosecondsIn: description.clock.uptime)

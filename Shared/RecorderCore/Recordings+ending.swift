@@ -16,9 +16,9 @@ extension Recordings {
     /// How long a stopped session waits for samples in total: as long as publishers keep samples by default. Otherwise, a hostile
     /// publisher could announce any number of samples and deliver them one at a time.
     private static let settlingLimit = TimeSpan.seconds(600)
-    /// How long a stopped session waits for publishers that answer but can't deliver their samples yet, such as a relay whose
-    /// servers have no leader.
-    private static let longestDelay = TimeSpan.seconds(60)
+    /// How long a stopped session waits for the next samples while publishers answer but can't deliver them yet, such as a
+    /// relay whose servers have no leader, or deliver them slowly.
+    static let longestDelay = TimeSpan.seconds(60)
     /// Most sessions that are kept in memory because their end could not be stored.
     private static let maximumUnstored = 64
 
@@ -42,8 +42,8 @@ extension Recordings {
         /// When this round of waiting ends, and when all waiting ends, on the monotonic clock.
         var deadline: Int64
         let limit: Int64
-        /// When waiting ends if publishers only ask for a later retry.
-        let delayLimit: Int64
+        /// When waiting ends if publishers only delay their samples.
+        var delayLimit: Int64
         /// Streams that may still miss samples. Each arriving batch checks them, so only the last one is examined until it is
         /// complete.
         var rest: ArraySlice<StreamRecording>
@@ -51,7 +51,7 @@ extension Recordings {
         var isAsked = false
         /// Whether the publishers' clocks were compared for the last time.
         var isCompared = false
-        /// Whether a publisher has asked for a later retry since the last request.
+        /// Whether a publisher has asked for a later retry since the last request, or a part of its reply has arrived.
         var isPutOff = false
         /// The number of settled samples at the last request.
         var settled = -1
@@ -174,11 +174,16 @@ extension Recordings {
             guard now.monotonic < settling.limit, settled > settling.settled || isDelayed,
                 !streams.allSatisfy(\.intake.isComplete)
             else { return compareLast(session, settling, at: now) }
+            if settling.isAsked, settled > settling.settled {
+                settling.delayLimit = now.monotonic + Self.longestDelay.nanoseconds
+            }
             (settling.settled, settling.isPutOff) = (settled, false)
             settling.isAsked = true
             settling.deadline = now.monotonic + settings.recoveryLimit
             settling.rest = streams[...]
-            for stream in streams where stream.intake.expectEnd() { recover(stream, of: session, at: now) }
+            for stream in streams where stream.intake.expectEnd() || stream.intake.recovery != nil {
+                recover(stream, of: session, at: now)
+            }
         }
     }
 

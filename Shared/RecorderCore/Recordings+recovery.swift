@@ -8,19 +8,27 @@ import ServiceKit
 /// While an answer is awaited, everything may change: samples are given up because too many wait behind them, or the session
 /// ends. So an answer counts only if its samples are still the next ones missing.
 extension Recordings {
-    /// Begins to recover a stream's missing samples, unless a recovery is under way.
+    /// Begins to recover a stream's missing samples, unless a recovery is under way or a description must come first.
     func recover(_ stream: StreamRecording, of session: Session, at now: Moment) {
-        guard stream.recoveringSince == nil else { return }
+        guard stream.recoveringSince == nil, !isAwaitingPlace(stream, of: session, at: now) else { return }
         stream.recoveringSince = now.monotonic
         emit(.recover(session.identifier, stream.name))
     }
 
-    /// The samples to request next for a stream; nil when nothing is missing, which ends the recovery.
+    /// A stopped session has asked its publishers for descriptions already.
+    private func isAwaitingPlace(_ stream: StreamRecording, of session: Session, at now: Moment) -> Bool {
+        session.status == .running && stream.isAwaitingPlace(at: now.monotonic)
+    }
+
+    /// The samples to request next for a stream; nil when nothing is missing or a description must come first, which ends the
+    /// recovery.
     package func missing(_ name: StreamName, in identifier: SessionIdentifier, at now: Moment) -> MissingSamples? {
         guard let session = sessions[identifier], let stream = session.streams[name] else { return nil }
         // The end of the session may have left nothing to recover.
         if stream.intake.recovery?.missing.isEmpty == true { _ = resume(stream, of: session, at: now) }
-        guard session.isRecording, let recovery = stream.intake.recovery else {
+        guard session.isRecording, let recovery = stream.intake.recovery,
+            !isAwaitingPlace(stream, of: session, at: now)
+        else {
             stream.recoveringSince = nil
             return nil
         }
@@ -68,11 +76,20 @@ extension Recordings {
         return resume(stream, of: session, at: now) { try stream.giveUp(reason, at: now) }
     }
 
-    /// Notes that a publisher answers but can't deliver a session's missing samples yet. A session that is being stopped then
-    /// waits longer.
+    /// Notes that a publisher answers but can't deliver a session's missing samples yet. A session that is being stopped then waits
+    /// longer.
     package func putOff(in identifier: SessionIdentifier) {
         guard case .settling(var settling) = endings[identifier] else { return }
         settling.isPutOff = true
+        endings[identifier] = .settling(settling)
+    }
+
+    /// Notes that a part of a reply with a session's missing samples has arrived, or of one before it. A session that is being
+    /// stopped then waits longer.
+    package func noteArrival(in identifier: SessionIdentifier, at now: Moment) {
+        guard case .settling(var settling) = endings[identifier] else { return }
+        settling.isPutOff = true
+        settling.delayLimit = now.monotonic + Self.longestDelay.nanoseconds
         endings[identifier] = .settling(settling)
     }
 

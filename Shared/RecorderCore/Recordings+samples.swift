@@ -89,7 +89,8 @@ extension Recordings {
             session.watch.take(
                 description, at: now.monotonic, time: session.seconds(at: now), isLeftOut: stream.isLeftOut)
             if stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
-            if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
+            let revealsLoss = stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence)
+            if revealsLoss || stream.intake.recovery != nil {
                 recover(stream, of: session, at: now)
             }
         }

@@ -20,6 +20,8 @@ package final class StreamRecording {
     /// Publishers describe their streams each second. If one restarts after a longer silence, it may have been disconnected
     /// and have published samples until it ended.
     private static let longestUnheard = TimeSpan.seconds(2)
+    /// How long a run's missing samples wait for its first description.
+    private static let longestUndescribed = TimeSpan.seconds(3)
     /// The longest time that samples usually take from their sensor to the recorder, including the time to fill their batch.
     private static let longestBatch = TimeSpan.seconds(1)
     /// A relay describes a stream as it last heard it, whatever happened at the stream's site since. If a stream is described as
@@ -296,6 +298,14 @@ package final class StreamRecording {
         log.epochs[index(of: epoch) ?? log.epochs.count - 1].record.replay
     }
 
+    /// Whether the missing samples must not be requested yet: a description may reveal that another publisher has them.
+    func isAwaitingPlace(at now: Int64) -> Bool {
+        guard let epoch = intake.recovery?.epoch, let index = index(of: epoch),
+            let guessedAt = log.epochs[index].placeGuessedAt
+        else { return false }
+        return now - guessedAt < Self.longestUndescribed.nanoseconds
+    }
+
     private func index(of epoch: String) -> Int? { log.epochs.lastIndex { $0.name == epoch } }
 
     /// The publisher's uptime at the session's start, in nanoseconds.
@@ -512,6 +522,7 @@ package final class StreamRecording {
         var new = SessionRecord.Epoch(epoch: name, clock: clock, replay: last.replay, heard: now.date)
         new.isRelayed = last.isRelayed
         let index = try add(new, token: Array(token), at: now)
+        log.epochs[index].placeGuessedAt = now.monotonic
         noteChange()
         return index
     }

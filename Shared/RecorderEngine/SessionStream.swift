@@ -25,6 +25,8 @@ struct SessionStream: RecoveringStream {
     }
 
     func putOff() async { await engine.putOff(in: session) }
+
+    func noteArrival() async { await engine.noteArrival(in: session) }
 }
 
 extension RecordingEngine {
@@ -52,6 +54,8 @@ extension RecordingEngine {
     }
 
     fileprivate func putOff(in session: SessionIdentifier) { core.putOff(in: session) }
+
+    fileprivate func noteArrival(in session: SessionIdentifier) { core.noteArrival(in: session, at: now) }
 
     fileprivate func isHeard(_ name: StreamName) -> Bool { core.isHeard(name, at: now) }
 }

@@ -97,6 +97,47 @@ final class ReplayScheduleTests {
         #expect(step(200 * Self.second, received: 100_000) == .reconnect([1]))
     }
 
+    /// Over a slow link, a reply takes longer than the limit.
+    @Test func aReplyThatArrivesSlowlyIsAwaited() throws {
+        ask(1)
+        let request = try #require(next())
+        for tick in 1...30 {
+            let now = Int64(tick) * Self.second
+            let isWaiting = if case .wait = step(now, received: tick * 100_000) { true } else { false }
+            #expect(isWaiting, "at \(tick) s")
+            #expect(schedule.arriving(of: Self.publisher, now: now) == (tick < 2 ? [] : [1]))
+        }
+        let verdicts = take(.reply(Self.reply(to: request), frameCount: 1), to: request, now: 30 * Self.second)
+        #expect(verdicts.map(\.outcome.isAnswer) == [true])
+    }
+
+    /// The bytes may be heartbeats, or those of a reply that never ends.
+    @Test(arguments: [(20, 10), (100_000, 310)])
+    func bytesDelayTheLimitOnlyIfTheyMayBecomeAReply(bytes: Int, limit: Int) throws {
+        ask(1)
+        _ = try #require(next())
+        for tick in 1..<limit {
+            let now = Int64(tick) * Self.second
+            let isWaiting = if case .wait = step(now, received: tick * bytes) { true } else { false }
+            #expect(isWaiting, "at \(tick) s")
+        }
+        let end = Int64(limit) * Self.second
+        #expect(step(end, received: limit * bytes) == .askAgain([1]))
+        let reason = schedule.ask(
+            1, for: Self.request(1), at: Self.publisher, isHeard: true, limit: Self.limit, now: end)
+        #expect(reason == .publisherUnreachable)
+    }
+
+    @Test func aReplyIsTakenByTheStreamsThatStillWantIt() throws {
+        for stream in 1...3 { ask(stream) }
+        let request = try #require(next())
+        schedule.leave(2)
+        let verdicts = answer(request)
+        #expect(verdicts.map(\.stream) == [1, 3])
+        guard case .answer(_, let frames)? = verdicts.last?.outcome else { throw Unexpected("it is not taken") }
+        #expect(frames == 2..<3)
+    }
+
     @Test func anEndedConnectionNeedsNoPatience() throws {
         ask(1)
         _ = try #require(next())

@@ -114,17 +114,30 @@ import Testing
 
         /// Takes the stream's next samples, or loses them.
         func sample(_ count: Int, isLost: Bool = false) throws {
+            let samples = next..<next + count
+            next += count
+            if !isLost { try take(encoded(samples)) }
+        }
+
+        /// Delivers samples as the reply to the request for missing ones.
+        func replay(_ samples: Range<Int>) throws {
+            let missing = try #require(core.missing(RecordingsTests.stream, in: session.identifier, at: now))
+            let buffer = encoded(samples)
+            let frame = buffer.withUnsafeBytes { Array($0) }
+            _ = core.take([frame], count: samples.count, for: missing.request, in: session.identifier, at: now)
+        }
+
+        private func encoded(_ samples: Range<Int>) -> ByteBuffer {
             let encoder = SampleBatchEncoder(
                 source: "sensor-publisher", device: "phone", stream: "gyro", epoch: epoch, fields: ["uptime", "x"],
                 isPacked: false)
-            let rows = (next..<(next + count)).flatMap { [1_000 + Double($0) / 100, Double($0)] }
+            let rows = samples.flatMap { [1_000 + Double($0) / 100, Double($0)] }
             var buffer = ByteBuffer(capacity: 0)
             rows.withUnsafeBufferPointer {
-                encoder.encode(sequence: next, count: count, clock: clock, rows: $0, into: &buffer)
+                encoder.encode(
+                    sequence: samples.lowerBound, count: samples.count, clock: clock, rows: $0, into: &buffer)
             }
-            next += count
-            if isLost { return }
-            try take(buffer)
+            return buffer
         }
 
         /// Takes the stream's next samples as records.
@@ -976,6 +989,59 @@ import Testing
             }
             #expect(waited == 61)
             Self.expectEnd(of: script)
+        }
+    }
+
+    /// Over a slow link, all replies together may take longer than a minute.
+    @Test func aStopWaitsAnotherMinuteAfterEachDelivery() throws {
+        try withScript { script in
+            try Self.stopMissingSamples(of: script)
+            Self.expectRequest(of: script)
+            var waited = 1
+            while !script.settle().contains("compareClocks"), waited < 200 {
+                if waited == 51 { try script.replay(10..<15) }
+                script.core.putOff(in: script.session.identifier)
+                script.wait(10 * Self.second)
+                waited += 10
+                script.core.tick(at: script.now)
+            }
+            #expect(waited == 121)
+            script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
+            _ = script.settle()
+            #expect(script.session.report.streams.map(\.lost) == [5])
+        }
+    }
+
+    /// A sensor was plugged into another machine. The first sample of its publisher arrives before the first description.
+    @Test func samplesOfAnUndescribedRunAreNotRequestedFromTheFormerPublisher() throws {
+        try withScript { script in
+            try script.sample(10)
+            script.restartPublisher(as: "f")
+            try script.sample(30, isLost: true)
+            try script.sample(10)
+            #expect(!script.settle().contains("recover"))
+            var description = script.description
+            description.replay = "tcp://10.0.0.2:5552"
+            script.core.take(description, at: script.now)
+            #expect(script.settle().contains("recover"))
+            let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
+            #expect(missing?.endpoint == "tcp://10.0.0.2:5552")
+            #expect(missing?.request.count == 30)
+        }
+    }
+
+    @Test func samplesOfARunThatIsNeverDescribedAreRequestedFromTheFormerPublisher() throws {
+        try withScript { script in
+            try script.sample(10)
+            script.restartPublisher(as: "f")
+            try script.sample(30, isLost: true)
+            try script.sample(10)
+            #expect(!script.settle().contains("recover"))
+            script.wait(3 * Self.second)
+            script.core.tick(at: script.now)
+            #expect(script.settle().contains("recover"))
+            let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
+            #expect(missing?.endpoint == "tcp://10.0.0.1:5552")
         }
     }
 

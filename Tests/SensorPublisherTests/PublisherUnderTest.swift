@@ -74,7 +74,7 @@ struct PublisherUnderTest {
         var rest = frames
         while let body = rest.popFirst() {
             let batch = try WireCoding.decode(SampleBatch.self, from: body)
-            batches.append(HeardBatch(batch, packed: batch.values == nil ? rest.popFirst() : nil))
+            batches.append(HeardBatch(batch, packed: batch.types == nil && batch.values == nil ? rest.popFirst() : nil))
         }
         return (reply, batches)
     }

@@ -587,15 +587,36 @@ struct PushTests {
         #expect(pauses == [20_000_000, 20_000_000])
     }
 
+    private func battery(_ number: Int, _ record: String, _ fields: [String]) -> PushMessage {
+        var rows = PushedRows(fields: fields, types: fields.map { _ in .json })
+        rows.append(record: Array(record.utf8), time: publisher.now.date.nanosecondsSince1970)
+        return .sensorLogger(
+            SensorLoggerMessage(
+                number: number, session: "s", device: "d1",
+                readings: [SensorLoggerMessage.Readings(sensor: "battery", rows: rows)]))
+    }
+
+    /// The former run is forgotten up to a second after its last sample.
+    @Test func aFormerRunWithoutSamplesHidesNoneOfTheNext() throws {
+        _ = publisher.push(battery(0, "1", ["a"]))
+        publisher.pass(to: publisher.now.monotonic + 300 * Self.second)
+        _ = publisher.push(battery(1, "1,2", ["a", "b"]))
+        publisher.pass(to: publisher.now.monotonic + 301 * Self.second)
+        _ = publisher.push(battery(2, "3,4", ["a", "b"]))
+        let reply = try publisher.replay(
+            SamplesReplay(device: "d1", stream: "battery", epoch: "one", from: 0, count: 10)
+        ).reply
+        #expect(reply.from == 1)
+        #expect(reply.count == 2)
+        _ = publisher.push(battery(3, "5,6,7", ["a", "b", "c"]))
+        let next = try publisher.replay(
+            SamplesReplay(device: "d1", stream: "battery", epoch: "one", from: 0, count: 10)
+        ).reply
+        #expect(next.from == 1, "the run that the last fields ended")
+        #expect(next.count == 2)
+    }
+
     @Test func aSensorWithOtherFieldsContinuesItsNumbers() throws {
-        func battery(_ number: Int, _ record: String, _ fields: [String]) -> PushMessage {
-            var rows = PushedRows(fields: fields, types: fields.map { _ in .json })
-            rows.append(record: Array(record.utf8), time: publisher.now.date.nanosecondsSince1970)
-            return .sensorLogger(
-                SensorLoggerMessage(
-                    number: number, session: "s", device: "d1",
-                    readings: [SensorLoggerMessage.Readings(sensor: "battery", rows: rows)]))
-        }
         _ = publisher.push(battery(0, "1", ["a"]))
         _ = publisher.push(battery(1, "1,2", ["a", "b"]))
         let name = StreamName(device: "d1", stream: "battery")

@@ -146,7 +146,7 @@ final class VirtualPublisher {
         var batches: [HeardBatch] = []
         while let body = rest.popFirst() {
             let batch = try WireCoding.decode(SampleBatch.self, from: body)
-            batches.append(HeardBatch(batch, packed: batch.values == nil ? rest.popFirst() : nil))
+            batches.append(HeardBatch(batch, packed: batch.types == nil && batch.values == nil ? rest.popFirst() : nil))
         }
         return (reply, batches)
     }

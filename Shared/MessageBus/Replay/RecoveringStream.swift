@@ -18,13 +18,16 @@ package protocol RecoveringStream: Sendable {
     /// Gives up the requested samples.
     /// - Returns: the same as `take`.
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async -> Bool
-    /// Records that the samples must be requested again, because the publisher answered but can't send them yet, or this program
-    /// has no room for a connection.
+    /// Records that the samples take longer: the publisher answered but can't send them yet, or this program has no room for a
+    /// connection.
     func putOff() async
+    /// Records that a part of a reply has arrived, and that the samples are in it or come after it.
+    func noteArrival() async
 }
 
 extension RecoveringStream {
     package func putOff() {}
+    package func noteArrival() {}
 }
 
 /// A request for missing samples, and the endpoint to send it to.

@@ -21,6 +21,7 @@ final class ReplayClient: Sendable {
     private struct State {
         var schedule: ReplaySchedule
         var asking: [Int: CheckedContinuation<Reply, any Error>] = [:]
+        var recovering: [Int: any RecoveringStream] = [:]
         var connections: [String: Connection] = [:]
         var lastStream = 0
     }
@@ -47,9 +48,15 @@ final class ReplayClient: Sendable {
     func recover(_ stream: some RecoveringStream, limit: Duration) async throws {
         let number = state.withLock { state in
             state.lastStream += 1
+            state.recovering[state.lastStream] = stream
             return state.lastStream
         }
-        defer { change { $0.schedule.leave(number) } }
+        defer {
+            change { state in
+                state.recovering[number] = nil
+                state.schedule.leave(number)
+            }
+        }
         var isUnanswered = false
         var mayMissMore = true
         while mayMissMore, let missing = try await stream.missing() {
@@ -128,11 +135,13 @@ final class ReplayClient: Sendable {
         while !Task.isCancelled {
             await leave(&link, dealer)
             let endpoint = link.endpoint ?? routes.endpoint(for: publisher)
-            let step = change { state in
-                state.schedule.step(
-                    of: publisher, at: endpoint, received: link.received, isBroken: link.isBroken,
-                    now: MonotonicClock.now)
+            let (step, arriving) = change { state -> (ReplaySchedule.Step, [any RecoveringStream]) in
+                let now = MonotonicClock.now
+                let step = state.schedule.step(
+                    of: publisher, at: endpoint, received: link.received, isBroken: link.isBroken, now: now)
+                return (step, state.schedule.arriving(of: publisher, now: now).compactMap { state.recovering[$0] })
             }
+            for stream in arriving { await stream.noteArrival() }
             do {
                 switch step {
                 case .send(let request):

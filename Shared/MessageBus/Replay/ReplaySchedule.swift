@@ -5,7 +5,8 @@ package import Messages
 ///
 /// A pure value: time and replies in, requests out. A stream has at most one pending request; one request may cover many
 /// streams, those that have waited longest. Samples are given up only if their publisher reports that they are gone, or if it
-/// gave no answer of any kind for the whole limit. In all other cases they are requested again, after growing pauses.
+/// sent neither an answer nor a part of one for the whole limit. In all other cases they are requested again, after growing
+/// pauses.
 ///
 /// Bounded by replies, each of at most 4 MB: a reply counts until every stream in it has taken its samples, so that replies do
 /// not pile up in a slow program. Publishers take turns at what is left of the bound.
@@ -88,6 +89,9 @@ package struct ReplaySchedule: Sendable {
     }
 
     private struct UnderWay {
+        /// The streams in the order of the request.
+        let asked: [Int]
+        /// Those of them that still await the reply or take its samples, in the same order.
         var streams: [Int]
         let cost: Int
         let sentAt: Int64
@@ -125,10 +129,19 @@ package struct ReplaySchedule: Sendable {
         var nextEnd = Int64.min
         var progressAt = Int64.min
         var received = 0
+        /// When bytes of a reply were last received.
+        var arrivingAt = Int64.min
+        /// The bytes received at an earlier step, from which those of a reply are counted, and the time of that step.
+        var checked = (received: 0, at: Int64(0))
         /// Whether a request since the last step may change the next one.
         var isStale = false
         /// Whether the publisher's task was woken since its last step.
         var isWoken = false
+
+        /// When the time limits of its streams begin; nil while it answers. A reply may take longer than a limit to arrive.
+        var limitSince: Int64? {
+            unansweredSince.map { max($0, min(arrivingAt, $0.addingClamped(ReplaySchedule.longestReply))) }
+        }
 
         /// When the publisher counts as silent if it sends nothing until then; nil if it owes no reply.
         func silentFrom(patience: Int64) -> Int64? {
@@ -140,6 +153,11 @@ package struct ReplaySchedule: Sendable {
 
         /// Records the number of bytes received on the publisher's connection.
         mutating func note(received: Int, now: Int64) {
+            let isArriving = received - checked.received >= ReplaySchedule.leastProgress
+            if isArriving { arrivingAt = now }
+            if isArriving || received < checked.received || now - checked.at >= ReplaySchedule.patience {
+                checked = (received, now)
+            }
             if received == self.received { return }
             self.received = received
             progressAt = now
@@ -189,6 +207,10 @@ package struct ReplaySchedule: Sendable {
     /// How long a publisher that owes a reply may send nothing at all, by default, in nanoseconds.
     package static let patience: Int64 = 2_000_000_000
     private static let longestPatience: Int64 = 8_000_000_000
+    /// The bytes received within `patience` that show that a reply is arriving; a handshake and heartbeats have fewer.
+    private static let leastProgress = 1_024
+    /// How long a reply that is arriving may delay time limits, in nanoseconds; as long as `recorder fill` waits for one.
+    private static let longestReply: Int64 = 300_000_000_000
     private static let shortestPause: Int64 = 100_000_000
     /// Short enough to catch up within seconds with a publisher that returns, in nanoseconds.
     private static let longestPause: Int64 = 2_000_000_000
@@ -295,6 +317,14 @@ package struct ReplaySchedule: Sendable {
         publishers[publisher]?.requests.filter { !$0.value.isAnswered }.keys.sorted() ?? []
     }
 
+    /// The streams that await replies which take long to arrive, or a turn after them, if bytes of a reply were noticed by the
+    /// publisher's step at `now`.
+    package func arriving(of publisher: String, now: Int64) -> [Int] {
+        guard let publisher = publishers[publisher], publisher.arrivingAt == now else { return [] }
+        let slow = publisher.requests.values.filter { !$0.isAnswered && now - $0.sentAt >= Self.patience }
+        return slow.isEmpty ? [] : (slow.flatMap(\.streams) + publisher.waiting).sorted()
+    }
+
     /// The waiting publisher whose turn has come; nil if none can send.
     package var nextInTurn: String? {
         firstInTurn.flatMap { cost + requestCost(at: $0) <= Self.maximumCost ? $0 : nil }
@@ -359,7 +389,7 @@ package struct ReplaySchedule: Sendable {
         lastNumber += 1
         self.cost += cost
         for number in due { streams[number]?.state = .underWay(lastNumber) }
-        publishers[name]?.requests[lastNumber] = UnderWay(streams: due, cost: cost, sentAt: now)
+        publishers[name]?.requests[lastNumber] = UnderWay(asked: due, streams: due, cost: cost, sentAt: now)
         if publishers[name]?.unansweredSince == nil {
             publishers[name]?.unansweredSince = now
             if let shortest = publishers[name]?.shortestLimit {
@@ -383,6 +413,7 @@ package struct ReplaySchedule: Sendable {
         publisher.knowsRanges = true
         publisher.received = 0
         publisher.progressAt = .min
+        publisher.checked = (0, now)
         backOff(&publisher, now: now)
         publisher.unansweredSince = endpoint == nil ? nil : publisher.unansweredSince ?? now
         publisher.nextEnd = .min
@@ -418,15 +449,17 @@ package struct ReplaySchedule: Sendable {
         var outcomes: [Outcome] = []
         switch answer {
         case .reply(let reply, let frameCount):
-            guard let found = Self.outcomes(of: reply, frameCount: frameCount, count: request.streams.count) else {
+            guard let found = Self.outcomes(of: reply, frameCount: frameCount, count: request.asked.count) else {
                 return take(.unreadable, to: number, of: name, at: endpoint, places: places, now: now)
             }
-            if reply.ranges == nil, request.streams.count > 1 { publisher.knowsRanges = false }
+            if reply.ranges == nil, request.asked.count > 1 { publisher.knowsRanges = false }
             publisher.unansweredSince = nil
             publisher.failures = 0
             publisher.notBefore = .min
             publisher.isProven = true
-            outcomes = zip(request.streams, found).map { stream, found in
+            // A stream that was withdrawn or has left takes nothing.
+            let wanted = zip(request.asked, found).filter { request.streams.contains($0.0) }
+            outcomes = wanted.map { stream, found in
                 switch found {
                 case .answer(let reply, let frames): .answer(reply, frames: frames)
                 case .refusal(let error):
@@ -438,10 +471,10 @@ package struct ReplaySchedule: Sendable {
             publisher.unansweredSince = nil
             if error.isAboutStream {
                 // A publisher that does not know ranges refuses only the first.
-                if request.streams.count > 1 { publisher.knowsRanges = false }
-                outcomes = request.streams.enumerated().map { index, stream in
-                    index > 0
-                        ? .again : refuse(stream, error, at: endpoint, of: name, places: places, now: now)
+                if request.asked.count > 1 { publisher.knowsRanges = false }
+                outcomes = request.streams.map { stream in
+                    stream == request.asked.first
+                        ? refuse(stream, error, at: endpoint, of: name, places: places, now: now) : .again
                 }
             } else {
                 backOff(&publisher, atLeast: error.data?.retryAfter, now: now)
@@ -451,9 +484,9 @@ package struct ReplaySchedule: Sendable {
         case .unreadable:
             publisher.isProven = false
             backOff(&publisher, now: now)
-            if request.streams.count > 1 { publisher.knowsRanges = false }
+            if request.asked.count > 1 { publisher.knowsRanges = false }
             outcomes = request.streams.map { stream in
-                guard request.streams.count == 1 else { return .again }
+                guard request.asked.count == 1 else { return .again }
                 streams[stream]?.unreadableAnswers += 1
                 return streams[stream]?.unreadableAnswers ?? 0 >= Self.maximumUnreadable ? .gone(.malformed) : .again
             }
@@ -557,7 +590,7 @@ package struct ReplaySchedule: Sendable {
 
     /// When a stream's time limit passes; nil while its publisher answers.
     private func end(of stream: Stream) -> Int64? {
-        guard let silent = publishers[stream.publisher]?.unansweredSince else { return nil }
+        guard let silent = publishers[stream.publisher]?.limitSince else { return nil }
         return min(
             max(silent, stream.patientSince).addingClamped(stream.limit),
             max(silent, stream.waitingSince) + Self.silenceLimit)
