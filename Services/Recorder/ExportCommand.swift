@@ -9,7 +9,8 @@ import SystemPackage
 
 /// The `export` subcommand: writes sessions in the formats of analysis tools. Needs no running recorder.
 ///
-/// Exits 0 if all samples are in the export, 3 if some are absent or damaged, 1 if a session can't be exported.
+/// Exits 0 if all samples are in the export, 3 if some are absent or damaged or a session has a failure, 1 if a session
+/// can't be exported.
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Export sessions for pandas, GGIR, MNE, Foxglove, ROS 2.",

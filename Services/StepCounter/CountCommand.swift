@@ -14,7 +14,8 @@ struct CountCommand: ParsableCommand {
         discussion: """
             A recording is a table (CSV or TSV with columns t, x, y and z: seconds, and accelerations with gravity), a stream \
             file of the recorder (rotated files of a stream are one recording), each plain or compressed with gzip, or a \
-            session's directory. Exits 0, 3 if parts of a session are missing, 74 if a file can't be read or understood.
+            session's directory. Exits 0, 3 if parts of a session are missing or it has a failure, 74 if a file can't \
+            be read or understood.
             """)
 
     @Argument(help: ArgumentHelp("Files, or directories of sessions.", valueName: "file"), completion: .file())

@@ -57,6 +57,7 @@ extension StepCounting {
         if !kept.isEmpty { pending.steps[counter.name.device, default: []] += kept }
         pendingSteps += kept.count
         guard kept.count < steps.count else { return }
+        counter.noteDropped(from: steps[kept.count].date)
         droppedSteps += steps.count - kept.count
         emit(.lost)
     }

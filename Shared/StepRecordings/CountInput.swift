@@ -87,6 +87,8 @@ package struct CountInput: Hashable {
             if log.gaps.contains(where: { $0.count == 0 }) {
                 input.losses.append("an unknown number of samples was lost when it was recorded")
             }
+            // A failure may be the only trace of lost samples, and does not say which streams it affects.
+            input.losses += record.failures.map { "the session has a failure: \($0)" }
             return input
         }
     }

@@ -253,6 +253,38 @@ struct ArchiveFaultTests {
         }
     }
 
+    @Test(arguments: ["photo.jpg", SessionDirectory.reportName, SessionDirectory.annotationsName])
+    func anyOtherMissingFileIsRefusedOrLeftOut(name: String) throws {
+        try withSession { session in
+            try session.add("photo.jpg", "photo".utf8)
+            try session.finish()
+            let date = session.record.startDate
+            try session.directory.add(Annotation(number: 1, label: "fall", from: date, date: date))
+            try FileManager.default.removeItem(atPath: session.path(name).string)
+            let error = try refusal(session)
+            #expect(error.code == .notFound)
+            #expect(error.file == name)
+            var choices = ArchiveChoices()
+            choices.continuesOnFailure = true
+            let metadata = try session.archive(choices)[0].metadata
+            #expect(metadata.leftOut == [ArchiveMetadata.LeftOut(filename: name, reason: "notFound")])
+            #expect(metadata.hasLoss)
+        }
+    }
+
+    @Test func aMissingFileOfTheResultsIsLeftOutOnce() throws {
+        try withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data, results: TaskResultsFixture.single)
+            try session.add("asyncFile.txt", "async".utf8)
+            try session.finish()
+            try FileManager.default.removeItem(atPath: session.path("asyncFile.txt").string)
+            var choices = ArchiveChoices()
+            choices.continuesOnFailure = true
+            let leftOut = try session.archive(choices)[0].metadata.leftOut
+            #expect(leftOut == [ArchiveMetadata.LeftOut(filename: "asyncFile.txt", reason: "notFound")])
+        }
+    }
+
     @Test(arguments: ["../s1/session.json", "/etc/passwd", ".lock", "a/b", ""])
     func aResultsFileLiesInTheSession(path: String) throws {
         try withTemporaryDirectory { data in

@@ -158,6 +158,20 @@ struct SessionExportTests {
         }
     }
 
+    @Test func aFailureOfTheSessionIsALoss() throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.made(in: directory)
+            var record = session.record
+            record.note(failures: ["only the write-ahead log has 10 samples"])
+            try session.directory.write(record)
+            try session.directory.write(SessionReport(record))
+            try session.directory.writeChecksums()
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv)
+            #expect(exported.outcome.samples == 100)
+            #expect(exported.outcome.hasLoss)
+        }
+    }
+
     private static func twoStreams(in data: FilePath) throws -> MadeSession {
         let session = try MadeSession(in: data)
         for name in ["a/accelerometer", "a/b"] {

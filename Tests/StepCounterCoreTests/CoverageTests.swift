@@ -117,6 +117,34 @@ import Testing
         #expect(texts(spans) == ["1: 0-20 0", "2: 23-30 5"])
     }
 
+    @Test func theTimeOfDroppedStepsIsNotCounted() {
+        var spans = CountedSpans()
+        spans.count(from: 0, to: 20, clock: clock())
+        _ = spans.takeUnstored()
+        spans.drop(from: date(15))
+        #expect(spans.takeUnstored() == [span(1, 0, 15), span(2, 15, 15, .notWritten)])
+        // However many steps of a walk are dropped, it has one gap.
+        for second in stride(from: 21.0, to: 60, by: 1) {
+            spans.count(from: second, to: second + 0.9, clock: clock())
+            spans.drop(from: date(second + 0.5))
+        }
+        spans.count(from: 60, to: 100, clock: clock())
+        #expect(texts(spans) == ["1: 0-15 0", "2: 60-100 0"])
+        #expect(coverage(0, 100, Array(spans.recent)) == "0.55, 15-60 notWritten")
+        // What was counted before the next dropped step remains.
+        spans.drop(from: date(90))
+        #expect(texts(spans) == ["1: 0-15 0", "2: 60-90 0", "3: 90-90 0"])
+    }
+
+    @Test func aDroppedStepMayLieInAnEarlierSpan() {
+        var spans = CountedSpans()
+        spans.count(from: 0, to: 10, clock: clock())
+        spans.count(from: 12, to: 20, clock: clock())
+        spans.drop(from: date(9))
+        #expect(texts(spans) == ["1: 0-9 0", "2: 12-12 0"])
+        #expect(coverage(0, 30, Array(spans.recent)) == "0.3, 9-30 notWritten")
+    }
+
     @Test func whatCouldNotBeStoredIsStoredLater() {
         var spans = CountedSpans()
         spans.count(from: 0, to: 10, clock: clock())

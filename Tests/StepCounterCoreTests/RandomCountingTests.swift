@@ -129,9 +129,10 @@ struct RandomCountingTests {
         }
     }
 
-    /// The history is unwritable for a long time: the backlog in memory is bounded, and steps that exceed it are reported.
+    /// The history is unwritable for a long time: the backlog in memory is bounded, steps that exceed it are reported,
+    /// and the history does not claim their time.
     @Test(arguments: seeds.prefix(6))
-    func whatWaitsForTheHistoryIsBounded(seed: UInt64) {
+    func whatWaitsForTheHistoryIsBounded(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var settings = Self.settings()
         settings.maximumPending = .random(in: 0...100, using: &random)
@@ -145,6 +146,17 @@ struct RandomCountingTests {
         #expect(world.isLossReported == (world.core.droppedSteps > 0), comment(seed))
         #expect((world.health["history"] != nil) == (world.core.droppedSteps > 0), comment(seed))
         #expect(world.history.subscriptions[walker.name.device]?.numberOfSteps == walker.steps.count, comment(seed))
+        let kept = world.history.steps[walker.name.device, default: []].map(\.seconds)
+        let dropped = walker.steps.map { world.date($0).seconds }.filter { step in
+            !kept.contains { abs($0 - step) < 0.001 }
+        }
+        #expect(dropped.count == world.core.droppedSteps, comment(seed))
+        let coverage = try #require(world.coverage(of: walker.name.device))
+        #expect((coverage.share == 1) == dropped.isEmpty, comment(seed))
+        let areInGaps = dropped.allSatisfy { step in
+            coverage.gaps.contains { $0.from.seconds - 0.001 < step && step < $0.to.seconds + 0.001 }
+        }
+        #expect(areInGaps, comment(seed))
     }
 
     @Test func aSeedRepeatsItsRun() {

@@ -99,6 +99,19 @@ struct CountInputTests {
         }
     }
 
+    @Test func aFailureOfTheSessionIsSaid() throws {
+        try withTemporaryDirectory { data in
+            let session = try WalkSession(in: data, format: .json)
+            let directory = try SessionDirectory(at: session.directory)
+            var record = try directory.record()
+            record.note(failures: ["the sensor failed"])
+            try directory.write(record)
+            let input = try #require(
+                try CountInput.recordings(inSession: session.directory, streams: ["accelerometer"]).first)
+            #expect(input.losses == ["the session has a failure: the sensor failed"])
+        }
+    }
+
     @Test func copiesOfAFileAreOne() {
         let first = "d/phone_accelerometer-20261120235301.json.gz"
         let second = "d/phone_accelerometer-20261120235301-01.json"

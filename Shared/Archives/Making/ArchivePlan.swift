@@ -46,12 +46,13 @@ struct ArchivePlan {
             for file in part.files where owner[file.file.name] == nil { owner[file.file.name] = index }
         }
         let present = owner.isEmpty ? [] : Set(contents.files.map(\.name))
+        let unowned = contents.missing.filter { owner[$0] == nil } + contents.others
         var plans: [ArchivePlan] = []
         for (index, part) in parts.parts.enumerated() {
             let files = contents.files.lazy.filter { owner[$0.name, default: 0] == index }
             let missing =
                 part.files.map(\.file.name).filter { owner[$0] == index && !present.contains($0) }
-                + (index == 0 ? contents.missing + contents.others : [])
+                + (index == 0 ? unowned : [])
             plans.append(
                 try ArchivePlan(
                     part, files: files, missing: missing, removed: index == 0 ? contents.removed : [], contents,

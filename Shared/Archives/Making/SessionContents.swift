@@ -58,13 +58,14 @@ extension SessionContents {
     init(_ directory: SessionDirectory) throws(ArchiveError) {
         do throws(RecordingError) {
             record = try directory.record()
+            // Read before the names: a first annotation may be added meanwhile, and must not seem to be missing.
+            let sums = try directory.checksums()
             let all = try directory.directory.names().filter { !$0.hasPrefix(".") }.sorted { one, other in
                 one.utf8.lexicographicallyPrecedes(other.utf8)
             }
             let names = all.filter { directory.isFile($0) }
             // The checksums may be missing if the session failed before its end. For other sessions, that means the recorder is
             // not finished.
-            let sums = try directory.checksums()
             guard record.status.isOver, sums != nil || record.status == .failed else {
                 throw RecordingError(
                     .alreadyRunning, action: "archive session \(record.session)",
@@ -88,6 +89,11 @@ extension SessionContents {
                         logged.append(filled(file, of: log, in: directory))
                     }
                 }
+            }
+            let noted = Set(removed + missing + others)
+            let absent = (sums ?? [:]).keys.filter { !present.contains($0) && !noted.contains($0) }
+            for name in absent.sorted() {
+                if gone.contains(name) { removed.append(name) } else { missing.append(name) }
             }
             // The list of removed files comes last.
             let tale = rest.remove(RemovedFile.fileName)

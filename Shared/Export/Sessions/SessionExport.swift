@@ -42,7 +42,8 @@ package struct SessionExport {
         package var files: [String]
         package var samples: Int
         package var bytes: Int
-        /// Whether samples are absent or damaged.
+        /// Whether samples are absent or damaged, or may be: a failure of the session does not say which streams it
+        /// affects.
         package var hasLoss: Bool
     }
 
@@ -205,7 +206,8 @@ package struct SessionExport {
         return Outcome(
             files: written.map(\.name), samples: streams.reduce(0) { $0 + $1.samples },
             bytes: written.reduce(0) { $0 + $1.bytes },
-            hasLoss: verification.verdict == .damaged || hasLoss || logs.contains { !$0.gaps.isEmpty })
+            hasLoss: verification.verdict == .damaged || hasLoss || !record.failures.isEmpty
+                || logs.contains { !$0.gaps.isEmpty })
     }
 
     // MARK: Parts

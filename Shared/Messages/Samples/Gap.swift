@@ -18,8 +18,8 @@ public struct Gap: Codable, Hashable, Sendable {
         public static let heldTooMuch = Reason(rawValue: "heldTooMuch")
         /// The samples arrived and could not be read.
         public static let malformed = Reason(rawValue: "malformed")
-        /// The samples could not be written, as on a full disk, or their session failed before they came and did not wait for
-        /// them.
+        /// The samples, or the steps in them, could not be written, as on a full disk, or their session failed before
+        /// they came and did not wait for them.
         public static let notWritten = Reason(rawValue: "notWritten")
         /// The imported file, or the device that pushed the samples, does not have them, as its own sequence numbers show.
         public static let notInSource = Reason(rawValue: "notInSource")

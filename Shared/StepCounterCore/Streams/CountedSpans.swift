@@ -5,13 +5,17 @@ import StepDetection
 
 /// The recent times in which samples of a device were counted.
 ///
-/// A span ends when samples are lost, when there is none for more than a second, and when the device's wall clock jumps. The
-/// memory is bounded: a span that is forgotten before it is stored is reported as not counted.
+/// A span ends when samples are lost, when there is none for more than a second, when steps are dropped, and when the
+/// device's wall clock jumps. The memory is bounded: a span that is forgotten before it is stored is reported as not
+/// counted.
 struct CountedSpans {
     /// The most spans of a device to remember.
     static let limit = 100
     /// From this difference on the device's wall clock has jumped, in nanoseconds.
     private static let largestDrift: Int64 = 1_000_000_000
+    /// A shorter time between dropped steps is not counted either, in nanoseconds: a walk has one gap, not one for each
+    /// step.
+    private static let shortestAfterDrop: Int64 = 10_000_000_000
 
     private(set) var recent: Deque<CountedSpan>
     /// The uptime of the last sample; nil if it is not known, as after a restart or a loss.
@@ -69,6 +73,23 @@ struct CountedSpans {
                 CountedSpan(
                     number: span.number + 1, start: span.end, end: span.end, lost: gap.count, reason: gap.reason))
         }
+    }
+
+    /// Notes that the steps from a date on are dropped: the history must not claim their time.
+    mutating func drop(from date: WallTime) {
+        lastUptime = nil
+        // A bout's first steps may lie in earlier spans, which may be stored already.
+        for index in recent.indices.reversed() {
+            var span = recent[index]
+            let isShort = span.reason == .notWritten && date.distance(from: span.start) < Self.shortestAfterDrop
+            span.end = isShort ? span.start : max(span.start, min(span.end, date))
+            if span.end == span.start { span.reason = span.reason ?? .notWritten }
+            recent[index] = span
+            noteChange(of: span.number)
+            if span.start <= date { break }
+        }
+        guard let last = recent.last, !last.isEmpty else { return }
+        append(CountedSpan(number: last.number + 1, start: last.end, end: last.end, reason: .notWritten))
     }
 
     private func isContinued(_ span: CountedSpan, by first: Double, at start: WallTime) -> Bool {

@@ -130,6 +130,9 @@ package final class DeviceCounter {
     /// Takes the spans that are not stored in their present form.
     func takeUnstoredSpans() -> [CountedSpan] { spans.takeUnstored() }
 
+    /// Notes that the steps from a date on will never be in the history.
+    func noteDropped(from date: WallTime) { spans.drop(from: date) }
+
     /// The coverage of a time whose end was counted; nil if the time is empty. The share is nil if not all spans since the start
     /// are remembered.
     func coverage(from start: WallTime, to end: WallTime) -> (share: Double?, gaps: [UncountedTime])? {
