@@ -18,7 +18,7 @@ extension ArchiveError {
         do throws(ArchiveError) {
             status = try body()
         } catch {
-            StandardStream.error.print("\(Program.archiver): \(error)\n")
+            StandardStream.error.print("\(Program.archiver): \(LogText.escaped(error.description[...]))\n")
             status = error.exitStatus
         }
         if status != .done { throw ExitCode(status.rawValue) }

@@ -39,7 +39,8 @@ extension OpenedArchive {
         lines.append(
             "\(file): \(session)\(files.counted("file")) of \(ByteCount(bytes: bytes).rounded): \(verdict)"
         )
-        StandardStream.output.print(lines.map { $0 + "\n" }.joined())
+        // The names come from the archive.
+        StandardStream.output.print(lines.map { LogText.escaped($0[...]) + "\n" }.joined())
         if !findings.isEmpty { return .failed }
         return hasLoss ? .doneWithLoss : .done
     }

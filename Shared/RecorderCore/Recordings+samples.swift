@@ -9,6 +9,8 @@ extension Recordings {
     static let maximumNames = 16_384
     /// Most replay addresses that are remembered for a stream, for the same reason.
     private static let maximumPlaces = 64
+    /// Failures of a session after which it notes no further stream that can't be recorded: names can be invented without end.
+    private static let maximumNotedRefusals = 100
 
     /// Takes an event. Call `endBatches` after the last of those that arrived together.
     /// - Returns: the stream's description, if the event is one.
@@ -155,6 +157,13 @@ extension Recordings {
             return stream
         } catch let error as MessageError {
             emit(.malformed(error))
+            // Earlier versions recorded it. Nonsense must not spoil a session.
+            if session.status == .running, session.streams[description.name] == nil,
+                description.fields.contains(where: FieldName.isTooLong),
+                session.record.failures.count < Self.maximumNotedRefusals
+            {
+                session.note(failures: ["\(description.name) is not recorded: \(error.message)"])
+            }
         } catch {
             fail(session, error, at: now)
         }

@@ -1,6 +1,7 @@
 package import Files
 package import Messages
 package import Recording
+import ServiceKit
 
 /// The log of one stream: formats records into the write-ahead log, and decides where one stream file ends and the next one
 /// begins.
@@ -27,6 +28,8 @@ package final class StreamLog {
 
     /// Most files that may wait to be finished. A slower disk gets longer files, not more of them.
     private static let maximumSealed = 4
+    /// Most bytes that the records of one batch may have besides their values. They are formatted into memory at once.
+    private static let maximumBatchText = 256 << 20
 
     /// The stored state of the log.
     package var record: SessionRecord.Log
@@ -162,6 +165,16 @@ package final class StreamLog {
     private var fileDate: WallTime { record.fileDate ?? startDate }
 
     // MARK: Records
+
+    /// Refuses so many samples that the names in their records would take too much memory.
+    package func checkText(of count: Int) throws(MessageError) {
+        guard count * formatter.rowText <= Self.maximumBatchText else {
+            throw MessageError(
+                .outOfRange,
+                "the records of \(count) samples would have more than "
+                    + "\(ByteCount(bytes: Self.maximumBatchText)) besides their values; send smaller batches")
+        }
+    }
 
     /// Formats rows of a batch, all of one epoch, and advances the position past them.
     ///

@@ -86,7 +86,16 @@ package final class StreamRecording {
         guard !description.fields.isEmpty, StreamName(description.name.description) == description.name else {
             throw MessageError(.malformed, "\(description.name) is not a stream's name, or it names no fields")
         }
+        try check(description.fields, of: description.name)
         _ = try PublisherEpoch.origin(description.clock, startDate: startDate)
+    }
+
+    private static func check(_ fields: [String], of name: StreamName) throws(MessageError) {
+        guard !fields.contains(where: FieldName.isTooLong) else {
+            throw MessageError(
+                .outOfRange,
+                "\(name) has a field whose name is longer than \(FieldName.maximumBytes) bytes; shorten it")
+        }
     }
 
     /// Opens the log, with the publisher's current epoch. The description must have passed `check`.
@@ -591,6 +600,7 @@ package final class StreamRecording {
         if batch.hasFields(fieldsToken) { return }
         let (fields, types) = try (batch.fields, batch.types)
         if fields != log.record.fields || types != log.record.types {
+            try Self.check(fields, of: name)
             log.change(to: fields, types, epoch: epoch, next: sequence, at: now)
             noteChange()
         }
@@ -624,6 +634,7 @@ package final class StreamRecording {
                 // All samples of a later run belong to the session.
                 earliest = nil
             }
+            try log.checkText(of: rows.count)
             try log.append(rows, of: batch, epoch: epoch, isRecovered: isRecovered, at: now)
         } catch let error as MessageError {
             // The publisher would send the same rows again, so a replay would not help.

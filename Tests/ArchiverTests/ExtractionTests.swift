@@ -124,6 +124,22 @@ struct ExtractionTests {
         }
     }
 
+    /// A name from somebody else's archive could otherwise move the terminal's cursor.
+    @Test func controlCharactersInNamesAreShownEscaped() async throws {
+        try await withTemporaryDirectory { directory in
+            try write([("a\u{1B}[2J", [1])], listed: [], to: directory.appending("a.zip"))
+            let (end, output) = try await ProgramUnderTest.run(
+                "archiver", arguments: ["verify", "a.zip"], in: directory
+            ) { program in
+                let end = try await program.end()
+                return (end, program.standardOutput + program.standardError)
+            }
+            #expect(end == .exited(1), "\(output)")
+            #expect(output.contains(#"a\u{1B}[2J: is not in the manifest"#), "\(output)")
+            #expect(!output.contains("\u{1B}"))
+        }
+    }
+
     private func isWhole(_ archive: FilePath) -> Bool {
         guard let opened = try? OpenedArchive.verify(archive) else { return false }
         return opened.findings.isEmpty

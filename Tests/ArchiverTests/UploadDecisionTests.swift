@@ -190,4 +190,10 @@ import Testing
             #expect(XMLText(text).all("Part").isEmpty)
         }
     }
+
+    /// In quadratic time, this would take hours.
+    @Test(.timeLimit(.minutes(1)), arguments: ["", "/>"])
+    func aListThatMakesNoSenseTakesNoTime(end: String) {
+        #expect(XMLText(String(repeating: "<Error ", count: 500_000) + end).all("Error").isEmpty)
+    }
 }

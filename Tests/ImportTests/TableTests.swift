@@ -171,6 +171,35 @@ import Testing
         }
     }
 
+    /// In a stream file in JSON, each record has the names of all columns.
+    @Test func aColumnWithALongNameIsRefused() throws {
+        try withTemporaryDirectory { directory in
+            func table(_ length: Int) -> String { "time,\(String(repeating: "a", count: length))\n1795255200,1\n" }
+            _ = try Self.imported("a.csv", table(256), in: directory)
+            for length in [257, 1_000_000] {
+                let error = #expect(throws: RecordingError.self) {
+                    try Self.imported("b.csv", table(length), in: directory)
+                }
+                #expect(error?.description.contains("more than 256 bytes") == true)
+            }
+        }
+    }
+
+    @Test func moreThanAThousandColumnsAreRefused() throws {
+        try withTemporaryDirectory { directory in
+            func object(_ numbers: Range<Int>) -> String {
+                "{\"time\":\"1795255200\"," + numbers.map { "\"c\($0)\":1" }.joined(separator: ",") + "}"
+            }
+            _ = try Self.imported("a.json", "[\(object(0..<500)),\(object(500..<1_000))]", in: directory)
+            for objects in ["\(object(0..<500)),\(object(500..<1_001))", object(0..<1_001)] {
+                let error = #expect(throws: RecordingError.self) {
+                    try Self.imported("b.json", "[\(objects)]", in: directory)
+                }
+                #expect(error?.description.contains("more than 1000 columns") == true)
+            }
+        }
+    }
+
     @Test func aTimeThatNobodyMeansIsAGap() throws {
         try withTemporaryDirectory { directory in
             let text =

@@ -113,10 +113,10 @@ import Testing
         func setClockForward(_ nanoseconds: Int64) { clockStep += nanoseconds }
 
         /// Takes the stream's next samples, or loses them.
-        func sample(_ count: Int, isLost: Bool = false) throws {
+        func sample(_ count: Int, fields: [String] = ["uptime", "x"], isLost: Bool = false) throws {
             let samples = next..<next + count
             next += count
-            if !isLost { try take(encoded(samples)) }
+            if !isLost { try take(encoded(samples, fields: fields)) }
         }
 
         /// Delivers samples as the reply to the request for missing ones.
@@ -127,11 +127,15 @@ import Testing
             _ = core.take([frame], count: samples.count, for: missing.request, in: session.identifier, at: now)
         }
 
-        private func encoded(_ samples: Range<Int>) -> ByteBuffer {
+        private func encoded(_ samples: Range<Int>, fields: [String] = ["uptime", "x"]) -> ByteBuffer {
             let encoder = SampleBatchEncoder(
-                source: "sensor-publisher", device: "phone", stream: "gyro", epoch: epoch, fields: ["uptime", "x"],
+                source: "sensor-publisher", device: "phone", stream: "gyro", epoch: epoch, fields: fields,
                 isPacked: false)
-            let rows = samples.flatMap { [1_000 + Double($0) / 100, Double($0)] }
+            var rows: [Double] = []
+            for number in samples {
+                rows.append(1_000 + Double(number) / 100)
+                rows += [Double](repeating: Double(number), count: fields.count - 1)
+            }
             var buffer = ByteBuffer(capacity: 0)
             rows.withUnsafeBufferPointer {
                 encoder.encode(
@@ -671,6 +675,51 @@ import Testing
         }
     }
 
+    @Test func namesThatWouldMakeEachRecordLongAreRefused() throws {
+        try withScript { script in
+            let long = String(repeating: "a", count: 1 << 20)
+            try expectGap(of: 100, fields: ["uptime", long], script)
+            let recording = try #require(script.session.streams[Self.stream])
+            #expect(recording.record.fields == ["uptime", "x"])
+            #expect(recording.record.files.isEmpty)
+            var description = script.description
+            description.fields = ["uptime", String(long.prefix(256))]
+            let startDate = script.session.record.startDate
+            try StreamRecording.check(description, startDate: startDate)
+            description.fields = ["uptime", String(long.prefix(257))]
+            let refused = description
+            #expect(throws: MessageError.self) { try StreamRecording.check(refused, startDate: startDate) }
+            description.stream = "other"
+            script.core.take(description, at: script.now)
+            script.core.configured(LogConfigurations.Answers(isAway: true), at: script.now)
+            #expect(script.session.record.failures.contains { $0.hasPrefix("phone/other is not recorded: ") })
+        }
+    }
+
+    @Test func aBatchWhoseRecordsWouldBeHugeIsAGap() throws {
+        try withScript { script in
+            // In JSON, each of these bytes takes six.
+            let names = (0..<200).map { "\($0)" + String(repeating: "\u{1}", count: 250) }
+            try expectGap(of: 1_000, fields: ["uptime"] + names, script)
+        }
+    }
+
+    /// Takes a batch of two samples, then one of `count` with other fields, which becomes a gap, then another of two.
+    private func expectGap(of count: Int, fields: [String], _ script: Script) throws {
+        _ = script.settle()
+        try script.sample(2)
+        let recording = try #require(script.session.streams[Self.stream])
+        try script.sample(count, fields: fields)
+        #expect(recording.gaps.map { [$0.from, $0.count] } == [[2, count]])
+        #expect(recording.gaps.map(\.reason) == [.malformed])
+        #expect(recording.lastFault?.code == .outOfRange)
+        let bytes = try #require(recording.log.place).bytes
+        #expect(bytes < 1 << 16, "the records were not written")
+        try script.sample(2)
+        _ = script.settle()
+        #expect(recording.record.counts.written == 4)
+    }
+
     @Test func aCommitWaitsForWhatComesTogether() throws {
         try withScript { script in
             _ = script.settle()
@@ -1009,6 +1058,24 @@ import Testing
             script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
             _ = script.settle()
             #expect(script.session.report.streams.map(\.lost) == [5])
+        }
+    }
+
+    @Test func aStopWaitsWhileAReplyArrives() throws {
+        try withScript { script in
+            try Self.stopMissingSamples(of: script)
+            Self.expectRequest(of: script)
+            for second in stride(from: 0, to: 240, by: 10) {
+                #expect(!script.settle().contains("compareClocks"), "after \(second) s")
+                script.core.noteArrival(in: script.session.identifier, at: script.now)
+                script.wait(10 * Self.second)
+                script.core.tick(at: script.now)
+            }
+            try script.replay(10..<20)
+            #expect(script.settle().contains("compareClocks"))
+            script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
+            _ = script.settle()
+            #expect(script.session.report.streams.map(\.lost) == [0])
         }
     }
 

@@ -60,6 +60,9 @@ struct LSLTests {
         let twice =
             "<desc><channels><channel><label>a</label></channel><channel><label>a</label></channel></channels></desc>"
         #expect(try LSLInfo(xml: Self.xml(channels: 2, desc: twice)).fields == ["ch1", "ch2"])
+        let long =
+            "<desc><channels><channel><label>\(String(repeating: "a", count: 257))</label></channel></channels></desc>"
+        #expect(try LSLInfo(xml: Self.xml(channels: 1, desc: long)).fields == ["value"])
         let markers = try LSLInfo(xml: Self.xml(format: "string", channels: 1, rate: "0.0"))
         #expect(markers.fields == ["value"])
         #expect(markers.types == [.text])

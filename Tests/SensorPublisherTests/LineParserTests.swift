@@ -109,6 +109,20 @@ struct LineParserTests {
         #expect(problem(&parser, "0,walk").contains("no column with numbers"))
     }
 
+    @Test func aFieldWithALongNameIsRefused() throws {
+        let long = String(repeating: "a", count: 257)
+        var parser = LineParser(format: .csv)
+        _ = try parse(&parser, "t,\(long.dropLast())")
+        #expect(try parse(&parser, "0,1").1 == [1])
+        parser = LineParser(format: .csv)
+        _ = try parse(&parser, "t,\(long)")
+        #expect(problem(&parser, "0,1").contains("has 257 bytes"))
+        for value in ["1", "true"] {
+            parser = LineParser(format: .ndjson)
+            #expect(problem(&parser, "{\"\(long)\":\(value)}").contains("has 257 bytes"))
+        }
+    }
+
     /// A device that sends already is read from the middle of a line.
     @Test func aLineThatWasCutIsNoHeader() throws {
         var parser = LineParser(format: .csv)

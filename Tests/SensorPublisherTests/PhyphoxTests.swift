@@ -67,6 +67,7 @@ struct PhyphoxTests {
         #"{"device":"d","t":[null],"x":[1]}"#,
         #"{"device":"d","../_t":[0],"../_x":[1]}"#, #"{"device":"d","t":[0],"uptime":[1]}"#,
         #"{"device":"d","clock":{"events":[{"event":1}]},"t":[0],"x":[1]}"#,
+        #"{"device":"d","t":[0],"\#(String(repeating: "a", count: 257))":[1]}"#,
     ])
     func garbageIsRefused(body: String) {
         #expect(throws: PublisherError.self) { try samples(body) }

@@ -133,6 +133,21 @@ struct PushedMessageTests {
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
     }
 
+    /// In a session in JSON, each record has the names of all fields.
+    @Test func aFieldWithALongNameIsRefused() throws {
+        let long = String(repeating: "a", count: 257)
+        func numbered(_ name: String) -> [UInt8] {
+            Array(#"{"device":"a","stream":"b","first":0,"fields":["\#(name)"],"samples":[[0,1]]}"#.utf8)
+        }
+        #expect(try NumberedSamples(numbered(String(long.dropLast()))).rows.count == 1)
+        var error = #expect(throws: PublisherError.self) { try NumberedSamples(numbered(long)) }
+        #expect(error?.message.contains("names of at most 256 bytes") == true)
+        let entry = #"{"name":"g","time":1,"values":{"\#(long)":1}}"#
+        let body = #"{"messageId":0,"sessionId":"s","deviceId":"d","payload":[\#(entry)]}"#
+        error = #expect(throws: PublisherError.self) { try SensorLoggerMessage(Array(body.utf8)) }
+        #expect(error?.message.contains("payload[0] has a name of more than 256 bytes") == true)
+    }
+
     @Test func deepJSONIsRefused() {
         let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
         let body = #"{"messageId":0,"sessionId":"s","deviceId":"d","payload":\#(deep)}"#

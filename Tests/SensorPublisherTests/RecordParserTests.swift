@@ -80,7 +80,7 @@ struct RecordParserTests {
 
     @Test(arguments: [
         ("label:words", "is not a type"), ("a,a", "repeated"), ("", "is empty"), ("a,,b", "is empty"),
-        ("Uptime", "reserved"), (":text", "is empty"),
+        ("Uptime", "reserved"), (":text", "is empty"), (String(repeating: "a", count: 257), "has 257 bytes"),
         ((0...1000).map { "f\($0)" }.joined(separator: ","), "too many"),
     ])
     func fieldsThatCannotBeAreRefused(text: String, problem: String) {

@@ -68,6 +68,22 @@ struct ImportTests {
         }
     }
 
+    @Test(.enabled(if: SmallDisk.isPossible, "a small disk needs a mount namespace"))
+    func anImportLeavesRoomForOtherSessions() async throws {
+        try await withTemporaryDirectory { directory in
+            try Data(Self.walk.utf8).write(to: URL(filePath: directory.appending("walk.csv").string))
+            let disk = try SmallDisk(megabytes: 48, at: directory.appending("data"))
+            let (end, error) = try await ProgramUnderTest.run(
+                "recorder", arguments: ["import", "walk.csv"], in: directory, on: disk
+            ) { program in
+                let end = try await program.end()
+                return (end, program.standardError)
+            }
+            #expect(end != .exited(0))
+            #expect(error.contains("less than 64 MiB of its disk would stay free"), "\(error)")
+        }
+    }
+
     @Test func howFarItIsIsShownOnATerminalAlone() async throws {
         try await withTemporaryDirectory { directory in
             try Data(Self.walk.utf8).write(to: URL(filePath: directory.appending("walk.csv").string))

@@ -30,6 +30,8 @@ final class StreamWriter {
 
     private static let bufferSize = 256 << 10
     private static let rowsAtOnce = 256
+    /// Bytes that an import leaves free on the disk, for sessions that are being recorded.
+    private static let reserve = 64 << 20
 
     init(
         _ stream: ImportedStream, named name: LogName, in directory: Directory, _ record: SessionRecord,
@@ -176,6 +178,12 @@ final class StreamWriter {
     // MARK: Files
 
     private func write() throws(RecordingError) {
+        guard try directory.freeBytes() >= Self.reserve + buffer.count else {
+            throw RecordingError(
+                .noSpace, action: "import into", path: directory.path,
+                reason: "less than \(Self.reserve >> 20) MiB of its disk would stay free",
+                advice: "Free some space, and import again.")
+        }
         try file.append(&buffer, samples: buffered)
         buffered = 0
         guard file.byteCount >= maximumFileSize, file.sampleCount > 0 else { return }

@@ -14,8 +14,6 @@ struct SeparatedRows: TableReader {
     /// The bytes of the longest row over several lines: after a forgotten closing quote, at most this much is read again.
     private static let maximumOpen = 1 << 16
 
-    private static let maximumColumns = 1000
-
     mutating func read(_ bytes: UnsafeRawBufferPointer, _ take: Take) throws(RecordingError) {
         // In pieces of the size that a line splitter expects.
         let size = 1 << 16
@@ -129,9 +127,7 @@ struct SeparatedRows: TableReader {
             if name.isEmpty { name = "column\(names.count + 1)" }
             while names.contains(name) { name += "_" }
             names.append(name)
-            guard names.count <= Self.maximumColumns else {
-                throw .notImported("it has more than \(Self.maximumColumns) columns", "Leave some out.")
-            }
+            guard names.count <= TableRow.maximumCells else { throw TableRow.tooManyColumns }
         }
         guard hasWord else { throw Self.noHeader }
         row.names = names

@@ -10,6 +10,11 @@ struct TableRow {
         let bytes: Range<Int>
     }
 
+    /// The most cells of a row, and columns of a table.
+    static let maximumCells = 1_000
+    static let tooManyColumns = RecordingError.notImported(
+        "it has more than \(maximumCells) columns", "Leave some out.")
+
     /// The table's name; empty if the file has only one.
     var table = ""
     /// The names of the cells: of each row in JSON, otherwise the header's.

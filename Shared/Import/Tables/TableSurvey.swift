@@ -83,10 +83,15 @@ struct TableSurvey {
     }
 
     /// Takes the names of a row, if they differ from those of the row before.
+    /// - Throws: `unreadable` for names that would make each record of a stream file long.
     private mutating func take(names: [String]) throws(RecordingError) {
         let timeColumn: String
         if let known = self.timeColumn { timeColumn = known } else { timeColumn = try findTime(names) }
         self.timeColumn = timeColumn
+        guard !names.contains(where: { $0 != timeColumn && FieldName.isTooLong($0) }) else {
+            throw .notImported(
+                "the name of one of its columns has more than \(FieldName.maximumBytes) bytes", "Shorten it.")
+        }
         order = names.map { name in
             if name == timeColumn { return nil }
             if let known = places[name] { return known }
@@ -94,6 +99,7 @@ struct TableSurvey {
             columns.append(Column(name: name))
             return columns.count - 1
         }
+        guard columns.count <= TableRow.maximumCells else { throw TableRow.tooManyColumns }
         self.names = names
     }
 

@@ -68,6 +68,9 @@ package struct RecordFormatter: Sendable {
 
     // MARK: Samples
 
+    /// The bytes of a row besides its values, in the step of the last row. An added format may need more or fewer.
+    package var rowText: Int { pieces.textCount }
+
     /// Formats rows of a packed batch.
     ///
     /// - Parameters:

@@ -15,12 +15,15 @@ struct RecordPieces: Sendable {
 
     private var bytes: [UInt8] = []
     private var extents: [Extent] = []
+    /// The length of all pieces together.
+    private(set) var textCount = 0
 
     init(_ pieces: [String]) {
         for piece in pieces {
             let text = Array(piece.utf8)
             extents.append(Extent(offset: bytes.count, count: text.count))
             bytes += text
+            textCount += text.count
             let blocks = max(1, (text.count + Self.block - 1) / Self.block)
             bytes += [UInt8](repeating: 0, count: blocks * Self.block - text.count)
         }

@@ -61,10 +61,12 @@ package struct LSLInfo: Hashable, Sendable {
         units = channels.map { $0["unit"]?.text ?? "" }
     }
 
-    /// The labels of the channels if they are all different; otherwise `value`, or `ch1`, `ch2` and so on.
+    /// The labels of the channels if they are all different and can be names of fields; otherwise `value`, or `ch1`,
+    /// `ch2` and so on.
     package var fields: [String] {
         if labels.count == channelCount, Set(labels).count == channelCount,
-            !labels.contains(where: { $0.isEmpty || $0.lowercased() == FieldOrder.reserved })
+            !labels.contains(where: { $0.isEmpty || $0.lowercased() == FieldOrder.reserved }),
+            !labels.contains(where: FieldName.isTooLong)
         {
             return labels
         }

@@ -126,12 +126,13 @@ package struct NumberedSamples: Hashable, Sendable {
         guard let all = read else { throw PublisherError(.invalidInput, "samples is empty; send at least one sample") }
         let different = Set(all.fields)
         guard different.count == all.fields.count, !different.contains(""),
-            all.fields.count <= FieldChoice.maximumCount,
+            all.fields.count <= FieldChoice.maximumCount, !all.fields.contains(where: FieldName.isTooLong),
             !different.contains(FieldOrder.reserved), !different.isEmpty
         else {
             throw PublisherError(
                 .invalidParameter,
-                "fields must be 1 to \(FieldChoice.maximumCount) different names, none of them \(FieldOrder.reserved)")
+                "fields must be 1 to \(FieldChoice.maximumCount) different names of at most \(FieldName.maximumBytes) "
+                    + "bytes, none of them \(FieldOrder.reserved)")
         }
         return all
     }

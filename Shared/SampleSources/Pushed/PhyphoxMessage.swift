@@ -69,11 +69,13 @@ extension UnnumberedSamples {
     ) throws(PublisherError) -> Part? {
         let names = fields.keys.filter { !timeFields.contains($0) }.sorted()
         guard let times = fields.first(where: { timeFields.contains($0.key) })?.value, !names.isEmpty,
-            names.count <= FieldChoice.maximumCount, !names.contains(FieldOrder.reserved), !names.contains("")
+            names.count <= FieldChoice.maximumCount, !names.contains(FieldOrder.reserved), !names.contains(""),
+            !names.contains(where: FieldName.isTooLong)
         else {
             throw PublisherError(
                 .invalidInput,
-                "\(stream.prefix(100)) needs an array of times that ends in _t, and 1 to \(FieldChoice.maximumCount) of values"
+                "\(stream.prefix(100)) needs an array of times that ends in _t, and 1 to "
+                    + "\(FieldChoice.maximumCount) of values, whose names have at most \(FieldName.maximumBytes) bytes"
             )
         }
         var columns: [[Double?]] = []

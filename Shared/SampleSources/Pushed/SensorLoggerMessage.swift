@@ -94,6 +94,10 @@ package struct SensorLoggerMessage: Hashable, Sendable {
             members.append((name, value))
         }
         guard !members.isEmpty, members.count <= FieldChoice.maximumCount else { return }
+        guard !members.contains(where: { FieldName.isTooLong($0.name) }) else {
+            throw PublisherError(
+                .invalidInput, "\(place) has a name of more than \(FieldName.maximumBytes) bytes in its values")
+        }
         members.sort { $0.name < $1.name }
         for (one, next) in zip(members, members.dropFirst()) where one.name == next.name {
             throw PublisherError(.invalidInput, "\(place) has \"\(one.name.prefix(40))\" twice")

@@ -35,7 +35,8 @@ package struct FieldChoice: Hashable, Sendable {
 
     /// Reads `label:text,lat,lon`: names with their types, which are numbers by default.
     ///
-    /// - Throws: `invalidParameter` for an unknown type, for a name that is empty, reserved or repeated, and for too many names.
+    /// - Throws: `invalidParameter` for an unknown type, for a name that is empty, reserved, repeated or too long, and
+    ///   for too many names.
     package static func fields(_ text: String) throws(PublisherError) -> [Field] {
         var fields: [Field] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -54,6 +55,7 @@ package struct FieldChoice: Hashable, Sendable {
                     .invalidParameter,
                     "fields: \"\(name)\" is empty, reserved or repeated; write names as in lat,lon")
             }
+            guard !FieldName.isTooLong(name) else { throw tooLong(name, .invalidParameter) }
             fields.append(Field(name, type))
         }
         guard fields.count <= maximumCount else {
@@ -61,6 +63,19 @@ package struct FieldChoice: Hashable, Sendable {
                 .invalidParameter, "fields: \(fields.count) are too many; write \(maximumCount) at most")
         }
         return fields
+    }
+
+    /// Refuses the names that an input gives to its fields.
+    /// - Throws: `invalidInput` for a name that is too long.
+    static func check(_ names: [String]) throws(PublisherError) {
+        if let name = names.first(where: FieldName.isTooLong) { throw tooLong(name, .invalidInput) }
+    }
+
+    private static func tooLong(_ name: String, _ code: PublisherError.Code) -> PublisherError {
+        PublisherError(
+            code,
+            "fields: the name that begins with \"\(name.prefix(40))\" has \(name.utf8.count) bytes; give it at most "
+                + "\(FieldName.maximumBytes)")
     }
 
     private static func trimmed(_ text: Substring) -> String {

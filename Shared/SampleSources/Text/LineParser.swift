@@ -183,6 +183,7 @@ package struct LineParser {
             throw PublisherError(.invalidInput, "no column is named \"\(missing.name)\"")
         }
         let fields = choice.fields?.map(\.name) ?? FieldOrder.sorted(names)
+        try FieldChoice.check(fields)
         // The whole row must be readable before its columns are accepted: a bad first line of a live input is only skipped.
         for (column, cell) in zip(columns, cells) {
             if case .undecided(let name) = column, fields.contains(name) {

@@ -56,6 +56,7 @@ struct NumericItem: Decodable {
             guard !fields.isEmpty else {
                 throw PublisherError(.invalidInput, "no numbers besides the time; give x, y, z or value")
             }
+            try FieldChoice.check(fields)
             return FieldOrder.sorted(fields)
         case .array(let numbers):
             switch numbers.count {

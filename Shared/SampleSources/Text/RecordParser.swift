@@ -104,6 +104,7 @@ struct RecordParser {
                 "\(types.count) fields are too many: name those to publish, up to \(FieldChoice.maximumCount)")
         }
         let names = FieldOrder.sorted(types.keys.sorted())
+        try FieldChoice.check(names)
         self.init(names, names.map { Source($0, types[$0] ?? .json) }, timeName: timeName)
     }
 

@@ -39,11 +39,14 @@ struct XMLText: Hashable, Sendable {
         var rest = text
         while let range = rest.firstRange(of: "<\(tag)") {
             rest = rest[range.upperBound...]
-            // `<Part>` is not `<PartNumber>`; `<Key/>` has no content.
-            guard let next = rest.first, next == ">" || next.isWhitespace, let close = rest.firstIndex(of: ">") else {
-                continue
-            }
-            if rest[..<close].last != "/" { return rest.index(after: close) }
+            // `<Part>` is not `<PartNumber>`.
+            guard let next = rest.first, next == ">" || next.isWhitespace else { continue }
+            // Every byte is searched once, because a server may send anything.
+            guard let close = rest.firstIndex(of: ">") else { return nil }
+            let end = rest.index(after: close)
+            if rest[..<close].last != "/" { return end }
+            // `<Key />` has no content.
+            rest = rest[end...]
         }
         return nil
     }
