@@ -24,8 +24,10 @@ final class MetricsGatherer: Sendable {
         let (answers, answer) = AsyncStream.makeStream(of: MetricsPage.self, bufferingPolicy: .bufferingNewest(1))
         // Not a child task, because its parent would have to wait for it.
         Task {
-            answer.yield(await own())
+            let page = await own()
+            // Before the page is handed over: whoever has it may ask again.
             isAsking.withLock { $0 = false }
+            answer.yield(page)
         }
         return await withTaskGroup(of: MetricsPage?.self) { group in
             group.addTask {
