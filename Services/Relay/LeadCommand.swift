@@ -71,7 +71,7 @@ struct LeadCommand: AsyncParsableCommand {
     private func lead() async throws {
         let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
         let configuration = try ServiceConfiguration(for: .recorder, reading: reader)
-        if let fileMode = configuration.fileMode { fileMode.apply() } else { FileMode.applyStandard() }
+        FileMode.apply(configuration.fileMode)
         LoggingSystem.bootstrapStandardError(from: configuration.logLevel, as: configuration.logStyle)
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         // A guard process that has ended must not end this program.

@@ -67,7 +67,7 @@ final class KeyAnnotations: Sendable {
     private func send(until end: ContinuousClock.Instant? = nil) async throws {
         var refusal: String?
         while let press = waiting.withLock({ $0.first }) {
-            let request = RecordingAnnotate(session: session, label: press.label, from: max(press.date, startDate))
+            let request = RecordingAnnotate(session: session, label: press.label, from: date(of: press))
             do {
                 let reply = try await recorder.send(request, timeout: timeout)
                 StandardStream.output.print("\n\(reply.annotation.sentence(since: startDate))\n")
@@ -87,13 +87,15 @@ final class KeyAnnotations: Sendable {
         }
     }
 
+    private func date(of press: KeyInput.Press) -> WallTime { max(press.date, startDate) }
+
     /// Restores the terminal, and names the annotations that the recorder has not confirmed.
     func end() {
         keys.restore()
         for press in waiting.withLock({ $0 }) {
             // To the microsecond, as on the wire, so that the recorder recognises an annotation that it has.
             let microseconds =
-                max(press.date, startDate).nanosecondsSince1970 / 1_000 - startDate.nanosecondsSince1970 / 1_000
+                date(of: press).nanosecondsSince1970 / 1_000 - startDate.nanosecondsSince1970 / 1_000
             let time = TextColumns.decimal(Double(microseconds) / 1e6, places: 6)
             StandardStream.error.print(
                 "\(press.label) at \(time) s may be missing, because the recorder did not confirm it: "

@@ -228,10 +228,3 @@ actor WatchEngine: Engine {
         try await wait(until: now.monotonic + time) { false }
     }
 }
-
-extension RequestError {
-    func isOf(_ reason: Reason) -> Bool { code == reason.code }
-
-    /// Whether the same request may succeed later.
-    var isPassing: Bool { isOf(.timedOut) || isOf(.busy) || isOf(.stopping) }
-}

@@ -58,7 +58,7 @@ extension Recordings {
             noteClock(of: session, at: now)
             session.markRestart(at: session.clock.date(at: now))
             publish(.restart, of: session, at: now)
-            for stream in session.ordered where stream.intake.recovery != nil { recover(stream, of: session, at: now) }
+            for stream in session.ordered { recover(stream, of: session, at: now) }
         }
         if session.status != .running || isStoppingAll { unstopped.append(session.identifier) }
         isStoringDue = true

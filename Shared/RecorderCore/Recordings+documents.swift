@@ -184,7 +184,7 @@ extension Recordings {
                 stream.log.noteDate(now.date)
                 stream.log.rotateIfExpired(at: now)
                 // If no description of a run comes in time, the publisher of the run before it is asked.
-                if stream.intake.recovery != nil { recover(stream, of: session, at: now) }
+                recover(stream, of: session, at: now)
             }
         }
         areFilesDue = areFilesDue || areFilesBehind

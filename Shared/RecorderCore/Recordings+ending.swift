@@ -18,7 +18,7 @@ extension Recordings {
     private static let settlingLimit = TimeSpan.seconds(600)
     /// How long a stopped session waits for the next samples while publishers answer but can't deliver them yet, such as a
     /// relay whose servers have no leader, or deliver them slowly.
-    static let longestDelay = TimeSpan.seconds(60)
+    private static let longestDelay = TimeSpan.seconds(60)
     /// Most sessions that are kept in memory because their end could not be stored.
     private static let maximumUnstored = 64
 
@@ -55,6 +55,9 @@ extension Recordings {
         var isPutOff = false
         /// The number of settled samples at the last request.
         var settled = -1
+
+        /// Notes that samples, or a part of them, arrived.
+        mutating func extendDelay(at now: Moment) { delayLimit = now.monotonic + Recordings.longestDelay.nanoseconds }
     }
 
     // MARK: Stopping
@@ -174,14 +177,13 @@ extension Recordings {
             guard now.monotonic < settling.limit, settled > settling.settled || isDelayed,
                 !streams.allSatisfy(\.intake.isComplete)
             else { return compareLast(session, settling, at: now) }
-            if settling.isAsked, settled > settling.settled {
-                settling.delayLimit = now.monotonic + Self.longestDelay.nanoseconds
-            }
+            if settling.isAsked, settled > settling.settled { settling.extendDelay(at: now) }
             (settling.settled, settling.isPutOff) = (settled, false)
             settling.isAsked = true
             settling.deadline = now.monotonic + settings.recoveryLimit
             settling.rest = streams[...]
-            for stream in streams where stream.intake.expectEnd() || stream.intake.recovery != nil {
+            for stream in streams {
+                _ = stream.intake.expectEnd()
                 recover(stream, of: session, at: now)
             }
         }

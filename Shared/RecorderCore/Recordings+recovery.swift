@@ -8,9 +8,12 @@ import ServiceKit
 /// While an answer is awaited, everything may change: samples are given up because too many wait behind them, or the session
 /// ends. So an answer counts only if its samples are still the next ones missing.
 extension Recordings {
-    /// Begins to recover a stream's missing samples, unless a recovery is under way or a description must come first.
+    /// Begins to recover a stream's missing samples, if there are any, unless a recovery is under way or a description must come
+    /// first.
     func recover(_ stream: StreamRecording, of session: Session, at now: Moment) {
-        guard stream.recoveringSince == nil, !isAwaitingPlace(stream, of: session, at: now) else { return }
+        guard stream.intake.recovery != nil, stream.recoveringSince == nil,
+            !isAwaitingPlace(stream, of: session, at: now)
+        else { return }
         stream.recoveringSince = now.monotonic
         emit(.recover(session.identifier, stream.name))
     }
@@ -78,18 +81,18 @@ extension Recordings {
 
     /// Notes that a publisher answers but can't deliver a session's missing samples yet. A session that is being stopped then waits
     /// longer.
-    package func putOff(in identifier: SessionIdentifier) {
-        guard case .settling(var settling) = endings[identifier] else { return }
-        settling.isPutOff = true
-        endings[identifier] = .settling(settling)
-    }
+    package func putOff(in identifier: SessionIdentifier) { delay(identifier) { _ in } }
 
     /// Notes that a part of a reply with a session's missing samples has arrived, or of one before it. A session that is being
     /// stopped then waits longer.
     package func noteArrival(in identifier: SessionIdentifier, at now: Moment) {
+        delay(identifier) { $0.extendDelay(at: now) }
+    }
+
+    private func delay(_ identifier: SessionIdentifier, _ change: (inout Settling) -> Void) {
         guard case .settling(var settling) = endings[identifier] else { return }
         settling.isPutOff = true
-        settling.delayLimit = now.monotonic + Self.longestDelay.nanoseconds
+        change(&settling)
         endings[identifier] = .settling(settling)
     }
 

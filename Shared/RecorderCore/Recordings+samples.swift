@@ -91,10 +91,8 @@ extension Recordings {
             session.watch.take(
                 description, at: now.monotonic, time: session.seconds(at: now), isLeftOut: stream.isLeftOut)
             if stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
-            let revealsLoss = stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence)
-            if revealsLoss || stream.intake.recovery != nil {
-                recover(stream, of: session, at: now)
-            }
+            _ = stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence)
+            recover(stream, of: session, at: now)
         }
     }
 

@@ -42,7 +42,7 @@ actor FileWriter {
     }
 
     /// Repairs interrupted sessions, and continues their files.
-    /// - Parameter isOwn: whether this recorder writes into the log. It does not know the places of files in another log.
+    /// - Parameter isOwn: whether this recorder writes into the log.
     func recover(
         _ directories: [SessionDirectory], log: Directory, isOwn: Bool = true
     ) throws(RecordingError) -> RecoveryOutcome {
@@ -53,15 +53,7 @@ actor FileWriter {
         for directory in directories {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
             if case .success = outcome { files.add(recovery.files[directory.session] ?? [:], of: directory) }
-            result.sessions.append(
-                (
-                    directory,
-                    outcome.map { recovered in
-                        var recovered = recovered
-                        if !isOwn { recovered.isFromLog = false }
-                        return recovered
-                    }
-                ))
+            result.sessions.append((directory, outcome))
         }
         return result
     }

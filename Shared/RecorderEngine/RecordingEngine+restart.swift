@@ -58,7 +58,7 @@ extension RecordingEngine {
             }
         }
         var recovery = try await files.recover(own, log: log)
-        // Nobody writes into another log: its recorder would not get the lock of the data directory.
+        // No other recorder can be writing into these logs, because this one holds the lock of the data directory.
         for (path, directories) in others {
             do throws(RecordingError) {
                 recovery.sessions += try await files.recover(directories, log: Directory(path), isOwn: false).sessions

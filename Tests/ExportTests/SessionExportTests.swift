@@ -192,16 +192,24 @@ struct SessionExportTests {
             let out = directory.appending("out")
             let first = try Exported(session.directory, to: out, format).files
             try session.directory.add(Annotation(number: 2, label: "", from: start, date: start, corrects: 1))
-            let again = try Exported(session.directory, to: out, format) {
-                $0.replaces = true
-                $0.streams = ["a/b"]
-            }
-            let fresh = try Exported(session.directory, to: directory.appending("fresh"), format) {
-                $0.streams = ["a/b"]
-            }
-            #expect(try again.files == fresh.files)
+            let again = try Self.replaceByOneStream(of: session, in: out, format)
             if format != .xdf { #expect(try again.files.count < first.count) }
         }
+    }
+
+    /// Replaces an export by one of a single stream, and expects what an export to a new directory has.
+    private static func replaceByOneStream(
+        of session: MadeSession, in out: FilePath, _ format: SessionExport.Format
+    ) throws -> Exported {
+        let again = try Exported(session.directory, to: out, format) {
+            $0.replaces = true
+            $0.streams = ["a/b"]
+        }
+        let fresh = try Exported(session.directory, to: out.removingLastComponent().appending("fresh"), format) {
+            $0.streams = ["a/b"]
+        }
+        #expect(try again.files == fresh.files)
+        return again
     }
 
     @Test(arguments: [SessionExport.Format.csv, .bids])
@@ -224,14 +232,7 @@ struct SessionExportTests {
             for (name, bytes) in first where !name.hasSuffix("provenance.json") {
                 try bytes.write(to: URL(filePath: out.appending(name).string))
             }
-            let again = try Exported(session.directory, to: out, format) {
-                $0.replaces = true
-                $0.streams = ["a/b"]
-            }
-            let fresh = try Exported(session.directory, to: directory.appending("fresh"), format) {
-                $0.streams = ["a/b"]
-            }
-            #expect(try again.files == fresh.files)
+            _ = try Self.replaceByOneStream(of: session, in: out, format)
         }
     }
 

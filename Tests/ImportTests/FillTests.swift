@@ -366,6 +366,15 @@ struct FillTests {
         }
     }
 
+    /// - Parameter later: nanoseconds to add to the samples' times.
+    private static func add(
+        _ samples: some Sequence<PhoneRecording.Sample>, later: Int64 = 0, to stream: String, of made: MadeSession
+    ) throws {
+        for sample in samples {
+            try made.sample(stream, Double(sample.time + later) / 1e9, sample.values.joined(separator: ","))
+        }
+    }
+
     /// Loses samples 100 to 219 around a pause, and expects that those of the pause, 110 to 209, are not filled in.
     /// - Parameter lose: records the gaps.
     private func expectOnlyThoseBesideThePause(_ lose: (MadeSession, String) throws -> Void) throws {
@@ -375,14 +384,10 @@ struct FillTests {
             let stream = "phone/accelerometer"
             try made.add(stream, unit: nil)
             let truth = phone.own("accelerometer")
-            for sample in truth[..<100] {
-                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
-            }
+            try Self.add(truth[..<100], to: stream, of: made)
             try lose(made, stream)
             try made.pause(from: 1.1, to: 2.1, leavingOut: [:])
-            for sample in truth[220...] {
-                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
-            }
+            try Self.add(truth[220...], to: stream, of: made)
             try made.finish(at: 8.5)
             let outcome = try Self.fill(made.directory, from: try Self.write(phone, .csvZip, in: directory))
             #expect(outcome.samples == 20)
@@ -432,16 +437,12 @@ struct FillTests {
         let stream = "phone/accelerometer"
         try made.add(stream, unit: nil)
         let truth = phone.own("accelerometer")
-        for sample in truth[..<100] {
-            try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
-        }
+        try add(truth[..<100], to: stream, of: made)
         if known > 0 { try made.gap(stream, count: known, reason: .publisherUnreachable, at: 1) }
         try made.gap(stream, count: 0, reason: .epochEnded, at: 1)
         try made.beginEpoch(stream, "E2", at: 4)
-        for sample in truth[400...] {
-            // The new run has compared the clocks again.
-            try made.sample(stream, Double(sample.time + 12_345) / 1e9, sample.values.joined(separator: ","))
-        }
+        // The new run has compared the clocks again.
+        try add(truth[400...], later: 12_345, to: stream, of: made)
         try made.finish(at: 8.5)
         return made.directory
     }

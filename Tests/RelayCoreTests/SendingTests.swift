@@ -69,6 +69,18 @@ struct SendingTests {
             return world
         }
 
+        /// A world whose servers are gone, and whose spool is small.
+        static func disconnected(spoolLimit: Int) throws -> World {
+            let world = World()
+            world.settings.spoolLimit = spoolLimit
+            world.restart()
+            world.connect()
+            try world.describe(next: 0)
+            world.drain()
+            world.core.noteConnected(false, "gone", at: world.now)
+            return world
+        }
+
         static func moment(_ time: Int64) -> Moment {
             Moment(monotonic: time, date: WallTime(seconds: 1_000 + Double(time) / 1e9))
         }
@@ -459,13 +471,7 @@ struct SendingTests {
     }
 
     @Test func aFullSpoolTakesNothingAndRequestsItLater() throws {
-        let world = World()
-        world.settings.spoolLimit = 1_000
-        world.restart()
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
-        world.core.noteConnected(false, "gone", at: world.now)
+        let world = try World.disconnected(spoolLimit: 1_000)
         var next = 0
         while !world.core.isFull {
             try world.publish(next..<next + 10)
@@ -500,13 +506,7 @@ struct SendingTests {
     }
 
     @Test func whatCouldNotBeWrittenDoesNotFillTheSpool() throws {
-        let world = World()
-        world.settings.spoolLimit = 20_000
-        world.restart()
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
-        world.core.noteConnected(false, "gone", at: world.now)
+        let world = try World.disconnected(spoolLimit: 20_000)
         try world.publish(0..<10)
         world.pass(0.15)
         let stored = world.core.spoolBytes

@@ -1,5 +1,6 @@
 import HeapModule
 package import Messages
+import ZeroMQ
 
 /// Decides which missing samples to request next, and what a reply, a refusal or silence means for them.
 ///
@@ -153,7 +154,7 @@ package struct ReplaySchedule: Sendable {
 
         /// Records the number of bytes received on the publisher's connection.
         mutating func note(received: Int, now: Int64) {
-            let isArriving = received - checked.received >= ReplaySchedule.leastProgress
+            let isArriving = received - checked.received >= Requester.leastProgress
             if isArriving { arrivingAt = now }
             if isArriving || received < checked.received || now - checked.at >= ReplaySchedule.patience {
                 checked = (received, now)
@@ -207,8 +208,6 @@ package struct ReplaySchedule: Sendable {
     /// How long a publisher that owes a reply may send nothing at all, by default, in nanoseconds.
     package static let patience: Int64 = 2_000_000_000
     private static let longestPatience: Int64 = 8_000_000_000
-    /// The bytes received within `patience` that show that a reply is arriving; a handshake and heartbeats have fewer.
-    private static let leastProgress = 1_024
     /// How long a reply that is arriving may delay time limits, in nanoseconds; as long as `recorder fill` waits for one.
     private static let longestReply: Int64 = 300_000_000_000
     private static let shortestPause: Int64 = 100_000_000

@@ -120,3 +120,10 @@ extension RequestError {
         if !isRight { throw RequestError(reason, sentence()) }
     }
 }
+
+extension RequestError {
+    package func isOf(_ reason: Reason) -> Bool { code == reason.code }
+
+    /// Whether the same request may succeed later.
+    package var isPassing: Bool { isOf(.timedOut) || isOf(.busy) || isOf(.stopping) }
+}

@@ -7,8 +7,8 @@ package struct RecoveredSession: Sendable {
     package var held: [SessionRedo.HeldBatch] = []
     /// How many finished files of each log `session.json` lists. No others were announced.
     package var listedFiles: [LogName: Int] = [:]
-    /// Whether the session was recovered with the write-ahead log. Otherwise, its files alone were used, and the log does not
-    /// know their places.
+    /// Whether the session was recovered with the recorder's write-ahead log. Otherwise, its files alone or another log were used,
+    /// and the recorder's log does not know their places.
     package var isFromLog: Bool
 }
 

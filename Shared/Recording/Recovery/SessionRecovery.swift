@@ -73,6 +73,8 @@ package struct SessionRecovery {
             do throws(RecordingError) {
                 var (recovered, files) = try Self.recover(
                     directory, record, redos[directory.session], isWhole: logDamage == nil, calls: calls)
+                // The recorder's own log does not know the places of these files.
+                if isContinuedElsewhere { recovered.isFromLog = false }
                 recovered.listedFiles = record.logs.reduce(into: [:]) { $0[$1.name] = $1.files.count }
                 try directory.removeEmptyFiles(of: recovered.record)
                 // If the log is unreadable, it may have been this session's.

@@ -199,10 +199,10 @@ actor LeadEngine: Engine {
     private func outcome(
         of refusal: RequestError, continuing continuation: SessionContinuation
     ) async throws -> SessionContinuation.Outcome? {
-        switch refusal.code {
+        if refusal.isPassing { return nil }
+        return switch refusal.code {
         case RequestError.Reason.alreadyRunning.code: try await annotateIfOurs(continuation)
         case RequestError.Reason.finished.code: await end(of: continuation.plan.session)
-        case RequestError.Reason.busy.code, RequestError.Reason.timedOut.code, RequestError.Reason.stopping.code: nil
         case RequestError.Reason.noSpace.code, RequestError.Reason.inputOutput.code, Self.internalError:
             .failed("\(refusal)")
         default: .refused("\(refusal)")
@@ -215,7 +215,7 @@ actor LeadEngine: Engine {
             _ = try await recorder.send(
                 RecordingStatus(session: continuation.plan.session), timeout: Self.answerTimeout)
         } catch let error as RequestError {
-            guard error.code == RequestError.Reason.unknownSession.code else { return nil }
+            guard error.isOf(.unknownSession) else { return nil }
             return .failed("another shard's recorder has a session of this name in this data directory")
         } catch let error as ZeroMQError where error.code == .timedOut {
             return nil

@@ -45,7 +45,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
                 StandardStream.output.print("\(Command.program): configuration and files are good\n")
                 return .done
             }
-            if let fileMode = configuration.fileMode { fileMode.apply() } else { FileMode.applyStandard() }
+            FileMode.apply(configuration.fileMode)
             LoggingSystem.bootstrapStandardError(from: configuration.logLevel, as: configuration.logStyle)
             let (status, end) = try await serve(settings, configuration, drainLimit: drainLimit)
             // Messages that are unsent when the process ends are lost.

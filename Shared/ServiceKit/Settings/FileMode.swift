@@ -16,6 +16,11 @@ package struct FileMode: Hashable, Sendable, CustomStringConvertible {
     /// Applies to every file and directory that the process creates from now on, including SQLite's.
     package func apply() { umask(mask) }
 
+    /// Applies the configured mode, or else the standard.
+    package static func apply(_ configured: FileMode?) {
+        if let configured { configured.apply() } else { applyStandard() }
+    }
+
     /// Removes the permissions that `standard` lacks, in addition to those that the process's umask already removes.
     package static func applyStandard() {
         let inherited = umask(standard.mask)

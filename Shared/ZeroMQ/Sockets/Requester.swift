@@ -5,7 +5,7 @@ import CZeroMQ
 /// A request that times out or is cancelled leaves the requester usable (ZMQ_REQ_RELAXED, ZMQ_REQ_CORRELATE).
 public actor Requester: ConnectionUser {
     /// The received bytes that show that a reply is arriving; a handshake and heartbeats have fewer.
-    private static let leastProgress = 1_024
+    package static let leastProgress = 1_024
 
     private let thread: SocketThread
     private let socket: Socket
