@@ -14,10 +14,13 @@ let strict: [SwiftSetting] = [
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
-/// Test code is not optimized, which would take longer to compile than it saves; the code under test is. The thread sanitizer
-/// reports every `Mutex` in code that is not optimized.
+/// Test code is not optimized, which would take longer to compile than it saves; the code under test is. Its modules are not made
+/// in a step of their own, which compiles everything twice, because no other module waits for them. The thread sanitizer reports
+/// every `Mutex` in code that is not optimized.
 let sanitized = Context.environment["HOLDFAST_SANITIZED"] != nil
-let tests = strict + (sanitized ? [] : [.unsafeFlags(["-Onone"], .when(configuration: .release))])
+let tests =
+    strict
+    + (sanitized ? [] : [.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"], .when(configuration: .release))])
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
