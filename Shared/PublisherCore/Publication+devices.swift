@@ -14,7 +14,8 @@ extension Publication {
     }
 
     /// Notes that a stream's device is connected.
-    /// - Throws: `invalidInput` if its fields changed, `invalidParameter` if a packed stream has text or long numbers.
+    /// - Throws: `invalidInput` if its fields or its unit changed, `invalidParameter` if a packed stream has text or long
+    ///   numbers.
     package func connect(
         _ stream: PublishedStream, _ format: TimedInput.Format, at now: Moment
     ) throws(PublisherError) {

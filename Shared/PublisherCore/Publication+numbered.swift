@@ -3,15 +3,15 @@ import SampleSources
 
 /// Clients that number their samples. The stream keeps their numbers, and messages wait for missing samples before them.
 extension Publication {
+    /// How far times may go back from one number to the next on the same clock, in nanoseconds.
+    private static let largestStepBack = 5 * Nanoseconds.perSecond
+
     func push(_ samples: NumberedSamples, as request: Int, at now: Moment) throws(PushRefusal) {
         guard let run = try run(for: samples, at: now) else {
             // The client still has older samples, and this program has not seen them.
             return acknowledge(request, .wanted(next: samples.oldest ?? 0))
         }
         try requireRunning(run.published)
-        if let newest = samples.rows.times.max() {
-            note(newest: newest, sentAt: samples.sentAt, on: run.clock, at: now)
-        }
         guard run.input.hasFields(of: samples.rows) else {
             throw PushRefusal(
                 .conflict,
@@ -29,6 +29,10 @@ extension Publication {
         if samples.end <= run.queue.next {
             if samples.isLast { end(run, at: now) }
             return accept(request, again: true, .accepted(next: run.queue.next))
+        }
+        // Repeated samples may have the times of an earlier clock.
+        if let newest = samples.rows.times.last {
+            note(newest: newest, sentAt: samples.sentAt, on: run.clock, at: now)
         }
         if let oldest = samples.oldest, oldest > run.queue.next {
             skip(to: oldest, of: run, .notInSource)
@@ -53,13 +57,64 @@ extension Publication {
         while let waiting = run.queue.pop() {
             let known = max(0, run.queue.next - waiting.range.lowerBound)
             if known < waiting.range.count {
-                let rows = waiting.message.rows
-                publish(rows, known..<rows.count, of: run.published, run.input, by: run.clock, at: now)
+                publish(waiting.message, from: known, arrivedAt: waiting.at, of: run, at: now)
                 run.queue.advance(to: waiting.range.upperBound)
             }
             if waiting.message.isLast { end(run, at: now) }
             accept(waiting.request, .accepted(next: run.queue.next))
         }
+    }
+
+    /// Publishes the rows of a message from `first` on. Where their times go back, a clock without dates begins anew:
+    /// the device's counter wrapped, or its clock was set.
+    private func publish(
+        _ samples: NumberedSamples, from first: Int, arrivedAt arrival: Int64, of run: PushState.NumberedRun,
+        at now: Moment
+    ) {
+        let rows = samples.rows
+        var first = first
+        for (row, time) in rows.times.enumerated().dropFirst(first) where !run.clock.isDate {
+            guard let last = row > first ? rows.times[row - 1] : run.input.lastTime,
+                time < last.subtractingClamped(Self.largestStepBack)
+            else { continue }
+            if row > first { publish(rows, first..<row, of: run, at: now) }
+            first = row
+            // It may have waited for its predecessors.
+            let date = now.date.adding(arrival - now.monotonic)
+            changeClock(of: run, with: samples, at: Moment(monotonic: arrival, date: date, slept: now.slept))
+        }
+        publish(rows, first..<rows.count, of: run, at: now)
+    }
+
+    /// Publishes rows whose times do not go back.
+    private func publish(_ rows: PushedRows, _ range: Range<Int>, of run: PushState.NumberedRun, at now: Moment) {
+        if let newest = rows.times[range].last { takeNewerClock(of: run, newest: newest, at: now) }
+        publish(rows, range, of: run.published, run.input, by: run.clock, at: now)
+    }
+
+    /// Takes the clock that another stream of the same device and epoch has begun, if the newest time agrees with it
+    /// and is old by the run's own: a wrong time far ahead had moved the run's own.
+    private func takeNewerClock(of run: PushState.NumberedRun, newest: Int64, at now: Moment) {
+        guard let known = pushes.clocks[run.published.name.device], known.epoch == run.epoch,
+            known.clock !== run.clock, known.clock.agrees(newest, at: now.monotonic, by: sleepWatch),
+            run.clock.lead(of: newest, at: now.monotonic, by: sleepWatch) < -Self.largestStepBack
+        else { return }
+        run.clock = known.clock
+        run.input.forgetTimes()
+    }
+
+    /// Begins another clock with a message, unless another stream of the same device and epoch has begun it. A stream
+    /// keeps the former clock until its own times go back, or only the other clock fits: its samples from before may
+    /// arrive later.
+    private func changeClock(of run: PushState.NumberedRun, with samples: NumberedSamples, at arrival: Moment) {
+        let known = pushes.clocks[samples.name.device]
+        if let known, known.epoch == samples.epoch, known.clock !== run.clock {
+            run.clock = known.clock
+        } else {
+            run.clock = clock(newest: samples.rows.times.last ?? 0, sentAt: samples.sentAt, at: arrival)
+            if let epoch = samples.epoch { pushes.clocks[samples.name.device] = (epoch, run.clock) }
+        }
+        run.input.forgetTimes()
     }
 
     /// Marks the stream as ended: a client that has announced its end is not silent.

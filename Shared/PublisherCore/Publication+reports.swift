@@ -10,9 +10,18 @@ extension Publication {
     /// The number of streams described in one turn, so that descriptions delay no samples.
     private static let descriptionsPerTurn = 50
 
-    /// Publishes a batch and retains it.
+    /// Publishes a batch and retains it, in several messages if one would be too large.
     /// - Parameter takenAt: when a scheduled batch was taken, to measure its lateness; nil for a batch without a schedule.
     func publish(_ batch: RowBatch, of stream: PublishedStream, at now: Moment, takenAt: Int64? = nil) {
+        guard batch.count > stream.largestBatch else {
+            return publishMessage(batch, of: stream, at: now, takenAt: takenAt)
+        }
+        for piece in batch.pieces(of: stream.largestBatch) {
+            publishMessage(piece, of: stream, at: now, takenAt: takenAt)
+        }
+    }
+
+    private func publishMessage(_ batch: RowBatch, of stream: PublishedStream, at now: Moment, takenAt: Int64?) {
         let clock = ClockReading(uptime: Nanoseconds.seconds(now.monotonic), date: now.date)
         let rows = batch.rows[...]
         emit(.publish(batch, of: stream, sleepWatch.reading(of: rows, count: batch.count, at: clock)))

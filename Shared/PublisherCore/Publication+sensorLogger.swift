@@ -57,7 +57,7 @@ extension Publication {
     private func publishWaiting(of session: PushState.LoggerSession, _ key: PushState.SessionKey, at now: Moment) {
         while let waiting = session.queue.pop() {
             var streams = session.streams
-            let parts = streams.parts(of: waiting.message)
+            let parts = continuing(streams.parts(of: waiting.message), of: key)
             do throws(PushRefusal) {
                 // All or nothing: the client may send a refused message again.
                 try requireStreams(for: parts, of: key)
@@ -74,6 +74,27 @@ extension Publication {
             session.queue.advance(to: waiting.range.upperBound)
             accept(waiting.request, messageAnswer)
         }
+    }
+
+    /// The parts with the types of their streams' samples before, as far as those allow the values: a value that is
+    /// sometimes `null` must not begin a run each time.
+    private func continuing(
+        _ parts: [SensorLoggerStreams.Part], of key: PushState.SessionKey
+    ) -> [SensorLoggerStreams.Part] {
+        var result = parts
+        var latest: [StreamName: PushedRows] = [:]
+        for index in parts.indices {
+            let rows = parts[index].rows
+            let name = StreamName(device: name(of: key), stream: parts[index].stream)
+            if let before = latest[name] {
+                result[index].rows = rows.following(before.fields, before.types)
+            } else if let input = indexes[name].flatMap({ streams[$0].sampler as? PushedInput }) {
+                result[index].rows = rows.following(
+                    Array(input.fields.dropFirst()), input.types.map { Array($0.dropFirst()) })
+            }
+            latest[name] = result[index].rows
+        }
+        return result
     }
 
     private func publish(

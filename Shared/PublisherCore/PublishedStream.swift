@@ -25,6 +25,11 @@ package final class PublishedStream {
     }
 
     private static let maximumHoles = 1_000
+    /// The most bytes of a message. Subscribers accept 32 MiB. Names count for each sample, as in a recorder's files: a
+    /// recorder accepts 256 MiB of them in one message.
+    private static let longestMessage = 16 << 20
+    /// The most bytes of a number with a comma, and of a comma and a colon for its name.
+    private static let longestNumber = 25 + 2
 
     /// Its place in the list of all streams. That of a pushed stream may change.
     package internal(set) var index: Int
@@ -45,6 +50,9 @@ package final class PublishedStream {
     private(set) lazy var encoder = SampleBatchEncoder(
         source: Publication.source, device: name.device, stream: name.stream, epoch: epoch, fields: sampler.fields,
         types: sampler.types, isPacked: isPacked)
+
+    /// The most samples in a message. Known when the fields are.
+    private(set) lazy var largestBatch = Self.largestBatch(of: sampler.fields)
 
     let firstSequence: Int
     /// The number of its epoch's first sample: an earlier run, with other fields, may have published the first ones.
@@ -110,6 +118,12 @@ package final class PublishedStream {
         firstSequence = next
         self.epochFirst = epochFirst
         nextSequence = next
+    }
+
+    private static func largestBatch(of fields: [String]) -> Int {
+        var names = ByteBuffer(capacity: 512)
+        for field in fields { names.append(jsonString: field) }
+        return max(1, longestMessage / (names.count + fields.count * longestNumber))
     }
 
     /// Appends the body of a batch.

@@ -31,8 +31,10 @@ struct FakeIIODevice {
             texts["scan_elements/in_accel_\(axis)_index"] = "\(index)"
             texts["scan_elements/in_accel_\(axis)_type"] = "be:s12/16>>4"
         }
+        // A program that looks for a device must not find half of one.
+        let unfinished = root.appending("unfinished").appending(entry)
         for (path, text) in texts.merging(values, uniquingKeysWith: { $1 }) {
-            if let text { try Self.write(text, to: directory.appending(path)) }
+            if let text { try Self.write(text, to: unfinished.appending(path)) }
         }
         for (number, trigger) in triggers.enumerated() {
             try Self.write(trigger, to: devices.appending("trigger\(number)/name"))
@@ -42,6 +44,8 @@ struct FakeIIODevice {
             atPath: fifo.removingLastComponent().string, withIntermediateDirectories: true)
         guard mkfifo(fifo.string, 0o600) == 0 else { throw Errno(rawValue: errno) }
         buffer = try FileDescriptor.open(fifo, .readWrite, options: [.nonBlocking, .closeOnExec])
+        try FileManager.default.createDirectory(atPath: devices.string, withIntermediateDirectories: true)
+        try FileManager.default.moveItem(atPath: unfinished.string, toPath: directory.string)
     }
 
     private static func write(_ text: String, to path: FilePath) throws {

@@ -84,6 +84,19 @@ struct LineParserTests {
         #expect(objects.fields == ["x"])
     }
 
+    /// A table that the recorder exported has the column `time`, and the stream's fields may have any name.
+    @Test func aFieldBesideTheTimeIsNoTime() throws {
+        var parser = LineParser(format: .csv)
+        _ = try parse(&parser, "time,T,H")
+        let (line, values) = try parse(&parser, "0.5,25,40")
+        #expect(line == .sample(time: 500_000_000) && values == [25, 40])
+        #expect(parser.fields == ["T", "H"])
+        var wanted = LineParser(format: .csv, FieldChoice(fields: try FieldChoice.fields("x,t")))
+        _ = try parse(&wanted, "time,t,x")
+        let (other, numbers) = try parse(&wanted, "0.5,25,1")
+        #expect(other == .sample(time: 500_000_000) && numbers == [1, 25])
+    }
+
     @Test func aBadRowSaysWhatIsWrongAndChangesNothing() throws {
         var parser = LineParser(format: .csv)
         _ = try parse(&parser, "t,x,y,z")

@@ -79,6 +79,28 @@ struct PublicationTests {
         #expect(publisher.published.count == count)
     }
 
+    /// A record in a file has all names, so long names make a recorder's work large too.
+    @Test func aBatchThatIsTooLargeForAMessageBecomesSeveral() throws {
+        let fields = (0..<100).map { "\($0)" + String(repeating: "a", count: 250) }
+        let configuration = try StreamConfiguration(
+            device: "phone", stream: "accelerometer", source: .points("points.json"), batch: 1_000)
+        let points = (0..<1_000).map { number in
+            Point(timestamp: 0, values: [Double](repeating: Double(number), count: fields.count))
+        }
+        let publisher = try VirtualPublisher(
+            [configuration], sources: [PointsSource(fields: fields, points: points)])
+        publisher.begin()
+        publisher.run(seconds: 1)
+        let batches = publisher.heard[0].batches
+        #expect(batches.allSatisfy { $0.count * fields.count * 250 <= 16 << 20 })
+        #expect(zip(batches, batches.dropFirst()).allSatisfy { $0.firstSequence + Int64($0.count) == $1.firstSequence })
+        let rows = publisher.heard[0].rows
+        #expect(stride(from: 1, to: rows.count, by: 101).map { rows[$0] } == (0..<1_000).map(Double.init))
+        let (reply, replayed) = try publisher.replay(request(0, 1_000))
+        #expect(reply.count == 1_000)
+        #expect(replayed.count == batches.count)
+    }
+
     @Test func aListPublishesWhatWaitsForItsBatch() throws {
         let publisher = try publisher(rate: 500, batch: 100_000)
         publisher.run(seconds: 0.1)

@@ -156,6 +156,27 @@ struct PushTests {
         #expect(sequences() == Array(0..<30))
     }
 
+    /// Nobody may be there to send the rest again: datagrams are not answered.
+    @Test func aShorterMessageReplacesNoLongerOne() {
+        _ = publisher.push(samples(0..<10))
+        let longer = publisher.push(samples(20..<40))
+        let shorter = publisher.push(samples(20..<25))
+        #expect(answer(to: samples(10..<20)) == .accepted(next: 20))
+        for request in [longer, shorter] { #expect(publisher.pushAnswers[request] == .accepted(next: 40)) }
+        #expect(sequences() == Array(0..<40))
+    }
+
+    @Test func repetitionsDoNotDelayAMessageThatWaits() {
+        _ = publisher.push(samples(0..<10))
+        let first = publisher.push(samples(20..<30))
+        publisher.run(seconds: 2)
+        let again = publisher.push(samples(20..<30))
+        #expect(publisher.pushAnswers[first] == .wanted(next: 10))
+        publisher.run(seconds: 2)
+        #expect(publisher.pushAnswers[again] == .accepted(next: 30))
+        #expect(sequences() == Array(0..<10) + Array(20..<30))
+    }
+
     /// The client does not report which samples it still has, so the run begins with the first that arrives.
     @Test func whatCameBeforeTheRunBeganIsNotCalledSafe() throws {
         let first = publisher.push(samples(50..<60))
@@ -266,12 +287,19 @@ struct PushTests {
     }
 
     /// - Parameter times: in seconds of the device's clock.
-    private func push(_ first: Int, at times: [Double], sentAt: Double? = nil, of name: StreamName? = nil) {
+    private func message(
+        _ first: Int, at times: [Double], sentAt: Double? = nil, of name: StreamName? = nil
+    ) -> PushMessage {
         var rows = PushedRows(fields: ["x"])
         for time in times { rows.append([time], time: Int64(time * 1e9)) }
-        let message = NumberedSamples(
-            name ?? self.name, epoch: "run1", first: first, sentAt: sentAt.map { Int64($0 * 1e9) }, rows: rows)
-        #expect(answer(to: .numbered(message)) == .accepted(next: first + times.count))
+        return .numbered(
+            NumberedSamples(
+                name ?? self.name, epoch: "run1", first: first, sentAt: sentAt.map { Int64($0 * 1e9) }, rows: rows))
+    }
+
+    private func push(_ first: Int, at times: [Double], sentAt: Double? = nil, of name: StreamName? = nil) {
+        let answer = answer(to: message(first, at: times, sentAt: sentAt, of: name))
+        #expect(answer == .accepted(next: first + times.count))
     }
 
     /// How far the latest sample's uptime is ahead of this machine's, in seconds.
@@ -333,6 +361,50 @@ struct PushTests {
         publisher.run(seconds: 1)
         push(300, at: [1_300])
         #expect(abs(lead()) < 2.001)
+    }
+
+    /// A counter of microseconds with 32 bits wraps after 71 minutes. A sample from before may arrive later.
+    @Test func aClockWhoseCounterWrapsIsPairedAnew() {
+        let gyroscope = StreamName(device: "m5", stream: "gyroscope")
+        let end = 4_294.967_296
+        let start = Double(publisher.now.monotonic) / 1e9
+        push(0, at: [end - 1])
+        push(0, at: [end - 1], of: gyroscope)
+        publisher.run(seconds: 1.25)
+        for _ in 0..<2 { push(1, at: [end - 0.5, end - 0.25, 0.25]) }
+        push(1, at: [end - 0.5], of: gyroscope)
+        push(2, at: [0.25], of: gyroscope)
+        publisher.run(seconds: 1)
+        push(4, at: [1.25])
+        push(3, at: [1.25], of: gyroscope)
+        func uptimes(_ name: StreamName) -> [Double] {
+            column(0, of: name).map { (($0 - start) * 1_000).rounded() / 1_000 }
+        }
+        #expect(uptimes(name) == [0, 0.5, 0.75, 1.25, 2.25])
+        #expect(uptimes(gyroscope) == [0, 0.5, 1.25, 2.25])
+    }
+
+    @Test func aClockThatBeginsInAMessageThatWaitedIsThatOfItsArrival() {
+        push(0, at: [100])
+        publisher.run(seconds: 1)
+        _ = publisher.push(message(2, at: [0.25]))
+        publisher.run(seconds: 1.5)
+        push(1, at: [100.5])
+        #expect(abs(lead() + 1.5) < 1e-5)
+    }
+
+    @Test func aWrongTimeFarAheadMovesOtherStreamsOnlyUntilItsStreamContinues() {
+        let gyroscope = StreamName(device: "m5", stream: "gyroscope")
+        push(0, at: [100])
+        push(0, at: [100], of: gyroscope)
+        publisher.run(seconds: 1)
+        push(1, at: [1e9])
+        push(2, at: [101])
+        push(1, at: [101], of: gyroscope)
+        for stream in [name, gyroscope] { #expect(abs(lead(of: stream)) < 1e-5) }
+        publisher.run(seconds: 1)
+        push(2, at: [101.5, 102], of: gyroscope)
+        #expect(abs(lead(of: gyroscope)) < 1e-5)
     }
 
     @Test func aConfiguredStreamIsNotPushedTo() throws {
@@ -644,6 +716,25 @@ struct PushTests {
                 SamplesReplay(device: "d", stream: "location", epoch: "one", from: from, count: 1))
             #expect(replay.batches.map(\.batch.fields) == [fields])
         }
+    }
+
+    /// Clients may begin only so many runs, and a session begins a file with each.
+    @Test func aValueThatIsSometimesNullBeginsNoRunEachTime() throws {
+        let name = StreamName(device: "d", stream: "location")
+        var types: [[FieldType]?] = []
+        for (number, bearing) in ["10", "null", "11.5", "null", #""north""#, "null"].enumerated() {
+            let entry = #"{"name":"location","time":\#(number + 1),"values":{"bearing":\#(bearing),"latitude":60.5}}"#
+            let body = #"{"messageId":\#(number),"sessionId":"s","deviceId":"d","payload":[\#(entry)]}"#
+            let message = PushMessage.sensorLogger(try SensorLoggerMessage(Array(body.utf8)))
+            #expect(answer(to: message) == .accepted(next: nil))
+            types += try publisher.descriptions(publisher.list()).map(\.types)
+        }
+        let numbers: [FieldType]? = [.number, .number, .number]
+        let texts: [FieldType]? = [.number, .text, .number]
+        #expect(types == [nil, numbers, numbers, numbers, texts, texts])
+        #expect(sequences(name) == Array(0..<6))
+        let records = batches(name).compactMap(\.records).map { String(decoding: $0.bytes(ofRow: 0), as: UTF8.self) }
+        #expect(records == ["null,60.5", "11.5,60.5", "null,60.5", #""north",60.5"#, "null,60.5"])
     }
 
     @Test func aRefusedMessageMakesNoStream() throws {

@@ -93,6 +93,25 @@ struct PushedMessageTests {
         #expect(message.readings.map(\.rows.types) == [nil, [.json, .number], nil])
     }
 
+    @Test func nullIsOfTheTypeOfTheSamplesBefore() throws {
+        func rows(_ values: [String]) throws -> PushedRows {
+            let entries = values.map { #"{"name":"a","time":1,"values":\#($0)}"# }.joined(separator: ",")
+            let body = #"{"messageId":0,"sessionId":"s","deviceId":"d","payload":[\#(entries)]}"#
+            return try #require(try SensorLoggerMessage(Array(body.utf8)).readings.first).rows
+        }
+        let numbers: [FieldType] = [.number, .number]
+        let later = try rows([#"{"a":null,"b":1}"#, #"{"a":2.50,"b":2}"#]).following(["a", "b"], nil)
+        #expect(later.types == numbers)
+        #expect(later.records.bytes(ofRow: 0) == Array("null,1".utf8))
+        #expect(later.records.bytes(ofRow: 1) == Array("2.50,2".utf8))
+        #expect(try rows([#"{"a":1,"b":null}"#]).following(["a", "b"], [.json, .number]).types == numbers)
+        #expect(try rows([#"{"a":null,"b":1}"#]).following(["a", "b"], [.json, .number]).types == [.json, .number])
+        let mixed = try rows([#"{"a":null,"b":1}"#, #"{"a":"c","b":1}"#])
+        #expect(mixed.following(["a", "b"], numbers).types == [.json, .number])
+        #expect(mixed.following(["a", "c"], numbers) == mixed)
+        #expect(try rows([#"{"a":1,"b":2}"#]).following(["a", "b"], [.json, .number]).types == nil)
+    }
+
     @Test func numberedSamplesAreReadWithTimesInSecondsOrNanoseconds() throws {
         let body =
             #"{"device":"m5","stream":"accelerometer","first":3,"unit":"g","samples":[[12.000000001,1,2,3],[1698501144401773001,4,5,6]]}"#

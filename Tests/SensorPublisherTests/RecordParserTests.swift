@@ -78,6 +78,15 @@ struct RecordParserTests {
         #expect(parser.types == [.text, .number, .json, .number])
     }
 
+    @Test(arguments: ["t", "seconds_elapsed", "timestamp", "Time"])
+    func theTimeBesidesFieldsThatWereAskedForHasAnyOfItsNames(name: String) throws {
+        let fields = try FieldChoice.fields("label:text")
+        var parser = LineParser(format: .ndjson, FieldChoice(fields: fields))
+        #expect(try parse(&parser, #"{"label":"a","\#(name)":2}"#) == (2_000_000_000, #""a""#))
+        #expect(try parse(&parser, #"{"\#(name)":3,"label":"b"}"#) == (3_000_000_000, #""b""#))
+        #expect(parser.leftOut == [])
+    }
+
     @Test(arguments: [
         ("label:words", "is not a type"), ("a,a", "repeated"), ("", "is empty"), ("a,,b", "is empty"),
         ("Uptime", "reserved"), (":text", "is empty"), (String(repeating: "a", count: 257), "has 257 bytes"),

@@ -118,6 +118,10 @@ struct TimedInputTests {
         #expect(throws: PublisherError.self) { try input.connect(format) }
         format.fields = []
         #expect(throws: PublisherError.self) { try input.connect(format) }
+        format = Self.format(rate: 100)
+        format.unit = "m/s2"
+        #expect(throws: PublisherError.self) { try input.connect(format) }
+        #expect(input.unit == "g")
         #expect(input.fields == ["uptime", "x"])
     }
 

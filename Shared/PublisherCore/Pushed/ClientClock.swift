@@ -58,6 +58,11 @@ final class ClientClock {
         lead(of: newest, at: uptime, by: watch) > firstLead + Self.furthestAhead
     }
 
+    /// Whether a time agrees with its arrival.
+    func agrees(_ time: Int64, at uptime: Int64, by watch: SleepWatch) -> Bool {
+        lead(of: time, at: uptime, by: watch).magnitude <= Self.furthestAhead.magnitude
+    }
+
     /// Whether dates were paired while this machine's clock was wrong: the newest time in a message agrees better with
     /// the present date than with the conversion.
     func isOutdated(_ newest: Int64, at uptime: Int64, date: WallTime, by watch: SleepWatch) -> Bool {
@@ -75,7 +80,7 @@ final class ClientClock {
     }
 
     /// How far a time is ahead of this machine's, in nanoseconds.
-    private func lead(of time: Int64, at uptime: Int64, by watch: SleepWatch) -> Int64 {
+    func lead(of time: Int64, at uptime: Int64, by watch: SleepWatch) -> Int64 {
         let sum = time.addingReportingOverflow(offset)
         guard !sum.overflow else { return .max }
         return sum.partialValue - (continues ? watch.elapsed(at: uptime) : uptime + difference)

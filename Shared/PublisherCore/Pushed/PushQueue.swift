@@ -12,6 +12,10 @@ struct PushQueue<Message> {
         let request: Int
         /// When it arrived, on the monotonic clock.
         let at: Int64
+        /// When the same positions first arrived, if the message is a repetition, on the monotonic clock.
+        var since: Int64?
+
+        var waitsSince: Int64 { since ?? at }
     }
 
     /// How long a message waits for its predecessors, in nanoseconds.
@@ -22,28 +26,31 @@ struct PushQueue<Message> {
 
     /// The position expected next.
     private(set) var next: Int
-    /// Sorted by range.
+    /// Sorted by first position.
     private var waiting: [Waiting] = []
 
     init(next: Int) { self.next = next }
 
     /// When the missing messages before a waiting one are given up, on the monotonic clock; nil while nothing waits.
     var deadline: Int64? {
-        guard var first = waiting.first?.at else { return nil }
-        for one in waiting where one.at < first { first = one.at }
+        guard var first = waiting.first?.waitsSince else { return nil }
+        for one in waiting where one.waitsSince < first { first = one.waitsSince }
         return first + Self.patience
     }
 
     /// Adds a message.
-    /// - Returns: the waiting message with the same first position, which the new one replaces.
+    /// - Returns: the waiting message with the same positions, which the new one replaces. The deadline stays: a client
+    ///   that repeats its message does not delay it.
     mutating func add(_ message: Waiting) -> Waiting? {
-        let place = waiting.firstIndex { $0.range.lowerBound >= message.range.lowerBound } ?? waiting.count
-        guard place < waiting.count, waiting[place].range.lowerBound == message.range.lowerBound else {
-            waiting.insert(message, at: place)
-            return nil
+        if let place = waiting.firstIndex(where: { $0.range == message.range }) {
+            let replaced = waiting[place]
+            waiting[place] = message
+            waiting[place].since = replaced.waitsSince
+            return replaced
         }
-        defer { waiting[place] = message }
-        return waiting[place]
+        let place = waiting.firstIndex { $0.range.lowerBound > message.range.lowerBound } ?? waiting.count
+        waiting.insert(message, at: place)
+        return nil
     }
 
     /// The next message whose turn has come. Call `advance` after handling it.

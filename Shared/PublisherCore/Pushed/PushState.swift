@@ -15,7 +15,8 @@ struct PushState {
         let beginning: PushedSample?
         /// The run's first sample: its time on the client's clock, and its arrival on the monotonic clock.
         private let first: (time: Int64, arrival: Int64)
-        let clock: ClientClock
+        /// Replaced when times go back.
+        var clock: ClientClock
 
         init(
             _ published: PublishedStream, _ input: PushedInput, epoch: String?, next: Int, beginning: PushedSample?,

@@ -27,4 +27,15 @@ package struct RowBatch: Hashable, Sendable {
 
     /// The numbers in a row, the uptime included.
     package var columns: Int { rows.count / count }
+
+    /// The same samples in batches of at most `limit`.
+    func pieces(of limit: Int) -> [RowBatch] {
+        stride(from: 0, to: count, by: limit).map { start in
+            let end = min(start + limit, count)
+            return RowBatch(
+                firstSequence: firstSequence + Int64(start), count: end - start,
+                rows: Array(rows[start * columns..<end * columns]),
+                records: records.map { RecordValues($0[start..<end]) }, lateness: lateness)
+        }
+    }
 }

@@ -82,7 +82,8 @@ package final class TimedInput: Sampler {
     }
 
     /// Notes the device's properties, when it is found and each time it is reconnected.
-    /// - Throws: `invalidInput` if it has no values, or other ones than before, which a stream cannot change.
+    /// - Throws: `invalidInput` if it has no values, or other ones or another unit than before, which a stream
+    ///   cannot change.
     package func connect(_ format: Format) throws(PublisherError) {
         guard !format.fields.isEmpty else { throw PublisherError(.invalidInput, "the device has no values") }
         let (fields, types) = ([FieldOrder.reserved] + format.fields, format.types.map { [.number] + $0 })
@@ -91,6 +92,10 @@ package final class TimedInput: Sampler {
                 .invalidInput,
                 "the device's values have changed (\(format.fields.prefix(16).joined(separator: ", "))): restart the program"
             )
+        }
+        if let unit, let other = givenUnit ?? format.unit, other != unit {
+            throw PublisherError(
+                .invalidInput, "the device's unit has changed from \(unit) to \(other): restart the program")
         }
         self.fields = fields
         self.types = types

@@ -65,7 +65,7 @@ package struct SensorLoggerStreams: Sendable {
         package let stream: String
         package let unit: String?
         package let description: String
-        package let rows: PushedRows
+        package var rows: PushedRows
     }
 
     /// The most accelerations, or readings of gravity, that wait for their counterpart with the same time.

@@ -75,4 +75,53 @@ package struct PushedRows: Hashable, Sendable {
         }
         return spaced
     }
+
+    // MARK: Types
+
+    /// The same samples with the types of the stream's samples before, as far as those allow the values: `null` is of
+    /// every type. Numbers become records if the samples before were records of numbers.
+    /// - Parameters:
+    ///   - fields: the fields before; if they differ, nothing changes.
+    ///   - before: the types before; nil if all were numbers.
+    package func following(_ fields: [String], _ before: [FieldType]?) -> PushedRows {
+        guard fields == self.fields, before != types else { return self }
+        guard let types else {
+            let areNumbers = before?.allSatisfy { $0 == .number } ?? false
+            return areNumbers ? asRecords : self
+        }
+        var wanted: [Int: FieldType] = [:]
+        for column in types.indices where types[column] == .json {
+            wanted[column] = FieldType.type(of: column, in: before)
+        }
+        for row in 0..<records.count {
+            records.bytes(ofRow: row).withUnsafeBytes { bytes in
+                var scanner = JSONScanner(bytes)
+                for column in types.indices {
+                    guard let value = try? scanner.skipValue() else { break }
+                    _ = scanner.skip(UInt8(ascii: ","))
+                    if let type = wanted[column], !type.accepts(UnsafeRawBufferPointer(rebasing: bytes[value])) {
+                        wanted[column] = nil
+                    }
+                }
+            }
+        }
+        var following = PushedRows(fields: fields, types: types.indices.map { wanted[$0] ?? types[$0] })
+        (following.times, following.records) = (times, records)
+        return following
+    }
+
+    /// Samples of numbers as records.
+    private var asRecords: PushedRows {
+        var result = PushedRows(fields: fields, types: fields.map { _ in .number })
+        var record = ByteBuffer(capacity: 256)
+        for (row, time) in times.enumerated() {
+            record.removeAll()
+            for column in fields.indices {
+                if column > 0 { record.append(UInt8(ascii: ",")) }
+                record.append(json: values[row * fields.count + column])
+            }
+            result.append(record: record.withUnsafeBytes { Array($0) }, time: time)
+        }
+        return result
+    }
 }

@@ -2,8 +2,8 @@
 ///
 /// The same for CSV, NDJSON and JSON points, so that a stream looks the same from each of them.
 package enum FieldOrder {
-    /// The names of a time column, in order of preference, in upper or lower case: in seconds, or in nanoseconds since 1970
-    /// (`Nanoseconds.from(time:)`).
+    /// The names of a time column, in order of preference: in seconds, or in nanoseconds since 1970
+    /// (`Nanoseconds.from(time:)`). Those in lower case come first: beside `time`, `T` may be a temperature.
     package static let timeNames = ["t", elapsed, "timestamp", "time"]
 
     /// Sensor Logger's name for the seconds since a recording's start. Its exports also have `time`, in nanoseconds.
@@ -14,8 +14,10 @@ package enum FieldOrder {
 
     /// The index of the time among the names of an input's columns.
     package static func timeIndex(in names: [String]) -> Int? {
-        for timeName in timeNames {
-            if let index = names.firstIndex(where: { $0.lowercased() == timeName }) { return index }
+        for spelling in [names, names.map { $0.lowercased() }] {
+            for timeName in timeNames {
+                if let index = spelling.firstIndex(of: timeName) { return index }
+            }
         }
         return nil
     }

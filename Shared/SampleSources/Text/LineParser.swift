@@ -113,7 +113,7 @@ package struct LineParser {
     /// Reads the first object, if the lines are records.
     private mutating func firstRecord(_ text: Span<UInt8>) throws(PublisherError) -> Line? {
         let found = try text.withUnsafeBytes { (bytes) throws(PublisherError) -> RecordParser? in
-            if choice.asksForRecords { return RecordParser(choice.fields ?? [], names: FieldOrder.timeNames) }
+            if choice.asksForRecords { return try RecordParser(choice.fields ?? [], first: bytes) }
             var scanner = JSONScanner(bytes)
             guard choice.fields == nil, scanner.peek() == UInt8(ascii: "{"), JSONScanner.isValid(bytes) else {
                 return nil
@@ -154,7 +154,9 @@ package struct LineParser {
             throw PublisherError(.invalidInput, "two columns are named \"\(name)\"")
         }
         header = text.withUnsafeBufferPointer { Array($0) }
-        let time = FieldOrder.timeIndex(in: names)
+        // A field that was asked for is not the time.
+        let fields = Set(choice.fields?.map(\.name) ?? [])
+        let time = FieldOrder.timeIndex(in: names.map { fields.contains($0) ? "" : $0 })
         timeName = time.map { names[$0] }
         columns = names.enumerated().map { index, name in index == time ? .time : .undecided(name) }
     }

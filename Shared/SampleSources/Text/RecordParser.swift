@@ -69,6 +69,15 @@ struct RecordParser {
             timeName: FieldOrder.timeIndex(in: others).map { others[$0] })
     }
 
+    /// Records with these fields.
+    /// - Parameter object: the input's first. One of its numbers is the time; if none is, later objects may have `t`.
+    init(_ fields: [FieldChoice.Field], first object: UnsafeRawBufferPointer) throws(PublisherError) {
+        let members = try Self.members(of: object)
+        let numbers = members.filter { Self.type(of: object[$0.value]) == .number }.map(\.name)
+        let others = numbers.filter { name in !fields.contains { $0.name == name } }
+        self.init(fields, names: FieldOrder.timeIndex(in: others) == nil ? FieldOrder.timeNames : others)
+    }
+
     /// Records with the fields of an object; nil if its values, and those of its objects, are all numbers.
     ///
     /// An object in it whose values are all numbers gives a field for each, such as `gravity.x`. Names are sorted, since their
