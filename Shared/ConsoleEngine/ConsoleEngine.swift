@@ -83,7 +83,7 @@ actor ConsoleEngine: Engine {
                 host: settings.listen.host, port: settings.listen.port, credentials: keys.identity?.credentials)
         } catch let error as Errno {
             throw ServiceError(
-                error == .addressNotAvailable ? .badConfiguration : .inputOutput,
+                .inputOutput,
                 "the page can't be served at \(settings.listen): \(error); choose another port or host with --listen")
         }
         access = ConsoleAccess(settings, keys, port: server.port)

@@ -290,7 +290,11 @@ def prometheus_asks_every_program():
     written = set(re.findall(r"- alert: (\w+)", open("compose/prometheus/holdfast.rules.yaml").read()))
     explained = set(re.findall(r"`(Holdfast\w+)`", open("docs/watching.md").read()))
     assert names and names == written and names <= explained, (names ^ written, names - explained)
-    saw(f"compose/watching.yaml: Prometheus reaches all five programs, with {len(names)} alerts")
+    # The name of a stopped container has no address.
+    stack.compose("stop", "log-manager")
+    eventually("the stopped program is reported",
+               lambda: ask('ALERTS{alertname="HoldfastTargetDown", alertstate="firing"}') == [1], 90, lambda: ask("up"))
+    saw(f"compose/watching.yaml: Prometheus reaches all five programs, with {len(names)} alerts, and reports a stopped one")
 
 
 def the_package_works_on_a_bare_debian():

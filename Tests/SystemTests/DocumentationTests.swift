@@ -75,6 +75,14 @@ struct DocumentationTests {
         #expect(!page.prose.contains("\n\n    "), "a block without a fence")
     }
 
+    /// In many locales, awk writes 0,5.
+    @Test(arguments: pages)
+    func awkWritesDecimalPointsInEveryLocale(on page: DocumentationPage) {
+        for block in page.blocks where block.kind == "sh" {
+            #expect(!"\n\(block.text)".contains("\nawk "), "\(page.name):\(block.line): begin with LC_ALL=C")
+        }
+    }
+
     @Test(arguments: pages)
     func everyJSONBlockIsJSON(on page: DocumentationPage) {
         for block in page.blocks where block.kind == "json" {

@@ -11,6 +11,7 @@ import Testing
 struct WatchingTests {
     private static let rules = DocumentationPage.root.appending("compose/prometheus/holdfast.rules.yaml")
     private static let ruleTests = DocumentationPage.root.appending("compose/prometheus/holdfast.rules.test.yaml")
+    private static let containers = DocumentationPage.root.appending("compose/prometheus/prometheus.yaml")
     private static let dashboard = DocumentationPage.root.appending("compose/grafana/holdfast.json")
 
     private static func expressions() throws -> [String] {
@@ -48,6 +49,17 @@ struct WatchingTests {
                 let name = word.hasSuffix("_bucket") ? word.dropLast("_bucket".count) : word
                 #expect(documented.contains(String(name)), "there is no metric \(name)")
             }
+        }
+    }
+
+    /// A stopped container's name has no address, so a program that is only looked up would disappear without an alert.
+    @Test func aStoppedContainerStaysATarget() async throws {
+        #expect(try await Prometheus.complaints(["check", "config", Self.containers.string]) == "")
+        let text = try String(contentsOfFile: Self.containers.string, encoding: .utf8)
+        let targets = text.split(separator: "\n").first { $0.contains("static_configs: ") } ?? ""
+        // A publisher can be scaled, and its samples have an alert of their own.
+        for program in FivePrograms.names where program != "sensor-publisher" {
+            #expect(targets.contains("\"\(program):9550\""), "\(program)")
         }
     }
 

@@ -27,7 +27,7 @@ actor DatagramReceiver {
             socket = try DatagramSocket(host: address.host, port: address.port)
         } catch {
             throw ServiceError(
-                error == .addressNotAvailable || error == .invalidArgument ? .badConfiguration : .inputOutput,
+                error == .invalidArgument ? .badConfiguration : .inputOutput,
                 "datagrams can't be received at \(address): \(error); choose another port or host with --udp")
         }
         thread = try SocketThread(name: "datagrams")

@@ -32,7 +32,7 @@ struct PushServer: Sendable {
                 host: listen.host, port: listen.port, limits: .devices, credentials: identity?.credentials)
         } catch let error as Errno {
             throw ServiceError(
-                error == .addressNotAvailable || error == .invalidArgument ? .badConfiguration : .inputOutput,
+                error == .invalidArgument ? .badConfiguration : .inputOutput,
                 "can't listen for devices at \(listen): \(error); choose another port or host with --listen-http")
         }
         admission = DeviceAdmission(port: server.port, tokens: identity?.tokens ?? [:], open: PhonePages.paths)

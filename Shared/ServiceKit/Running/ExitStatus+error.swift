@@ -7,8 +7,9 @@ extension ExitStatus {
     ///
     /// - `ServiceError`: its own.
     /// - `InvalidValue`: bad configuration.
-    /// - `Errno` and `ZeroMQError`: I/O, except for an endpoint that this machine does not have (bad configuration) and a peer
-    ///   that did not answer (peer unavailable).
+    /// - `Errno` and `ZeroMQError`: I/O, except for an invalid endpoint (bad configuration) and a peer that did not
+    ///   answer (peer unavailable). An address that this machine does not have is I/O, so that a supervisor retries:
+    ///   when a machine starts, its network may take longer than the program.
     /// - `RequestError`, from another program's refusal: peer unavailable.
     /// - Anything else is a fault of the program: failed.
     package init(_ error: any Error) {
@@ -19,7 +20,7 @@ extension ExitStatus {
             self = .badConfiguration
         case let error as ZeroMQError where error.code == .timedOut:
             self = .peerUnavailable
-        case let error as ZeroMQError where error.code == .addressNotAvailable || error.code == .invalidArgument:
+        case let error as ZeroMQError where error.code == .invalidArgument:
             self = .badConfiguration
         case is ZeroMQError, is Errno:
             self = .inputOutput

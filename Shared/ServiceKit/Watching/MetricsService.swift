@@ -33,7 +33,7 @@ struct MetricsService: Service {
             return try MetricsServer(host: address.host, port: address.port)
         } catch let error as Errno {
             throw ServiceError(
-                error == .addressNotAvailable ? .badConfiguration : .inputOutput,
+                .inputOutput,
                 "metrics can't be served at \(address): \(error); choose another port or host with --metrics")
         }
     }
