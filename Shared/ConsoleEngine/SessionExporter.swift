@@ -1,6 +1,7 @@
 import Export
 import Files
 import FoundationEssentials
+import Glibc
 import Messages
 import Recording
 import ServiceKit
@@ -26,14 +27,38 @@ final class SessionExporter {
     /// Limit of finished exports that are being downloaded: each keeps its space, however slowly its client reads.
     static let maximumDownloads = 4
 
+    private static let prefix = "holdfast-export-"
+
     private let library: SessionLibrary
+    /// The directory for temporary files.
+    private let temporary: Directory
     /// Bytes that an export leaves free on the disk for temporary files.
     private let reserve: Int
     private var finished: [Finished] = []
 
-    init(in data: FilePath, reserve: Int = 64 << 20) {
+    init(
+        in data: FilePath, temporary: FilePath = FilePath(FileManager.default.temporaryDirectory.path),
+        reserve: Int = 64 << 20
+    ) {
         library = SessionLibrary(in: data)
+        self.temporary = Directory(temporary)
         self.reserve = reserve
+        removeLeftovers()
+    }
+
+    /// Removes the exports of killed consoles: those whose claims nobody holds.
+    private func removeLeftovers() {
+        for file in (try? temporary.names()) ?? [] {
+            guard let name = DirectoryLock.name(ofFile: file), name.hasPrefix(Self.prefix),
+                let claim = try? DirectoryLock.take(name, in: temporary)
+            else { continue }
+            let place = temporary.path.appending(name)
+            // Other users can create files here too.
+            if let status = try? place.stat(followTargetSymlink: false), status.userID.rawValue == geteuid() {
+                try? Directory.removeTree(place)
+            }
+            withExtendedLifetime(claim) {}
+        }
     }
 
     /// Exports a session.
@@ -46,13 +71,17 @@ final class SessionExporter {
         finished.removeAll { $0.file == nil }
         guard finished.count < Self.maximumDownloads else { return nil }
         let directory = try library.directory(of: session)
-        let temporary = FilePath(FileManager.default.temporaryDirectory.path)
-        try checkSpace(in: Directory(temporary), for: directory, stream)
+        try checkSpace(for: directory, stream)
         var options = SessionExport.Options(format: format, clock: format.usualClock)
         options.streams = stream.map { [$0.description] }
-        let place = temporary.appending("holdfast-export-\(UUID())")
+        let exportName = "\(Self.prefix)\(UUID())"
+        let claim = try DirectoryLock.take(exportName, in: temporary)
+        let place = temporary.path.appending(exportName)
         // The open file stays readable after its name is removed.
-        defer { try? Directory.removeTree(place) }
+        defer {
+            try? Directory.removeTree(place)
+            withExtendedLifetime(claim) {}
+        }
         let outcome = try SessionExport(directory, options, version: Version.current).run(to: place) { _, _, _ in }
         // A CSV export also has a table of gaps and others, an MCAP export also the ROS 2 file.
         let names = outcome.files.filter { $0.hasSuffix(".\(format.rawValue)") }
@@ -76,9 +105,7 @@ final class SessionExporter {
     }
 
     /// - Throws: `noSpace` if an export as large as the session, or as the stream's files, would not leave the reserve free.
-    private func checkSpace(
-        in temporary: Directory, for session: SessionDirectory, _ stream: StreamName?
-    ) throws(RecordingError) {
+    private func checkSpace(for session: SessionDirectory, _ stream: StreamName?) throws(RecordingError) {
         let bytes =
             if let stream {
                 try session.record().logs.filter { $0.device == stream.device && $0.stream == stream.stream }

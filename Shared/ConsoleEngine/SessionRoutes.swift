@@ -14,7 +14,7 @@ struct SessionRoutes: Sendable {
     private let library: OwnThread<SessionLibrary>
     /// Threads that read streams for overviews, which takes 0.1 s for an hour of a stream; several streams at the same time.
     private let readers: [OwnThread<SessionLibrary>]
-    /// Thread that verifies sessions, which takes as long as reading them.
+    /// Thread that verifies sessions and makes their reports, which takes as long as reading them.
     private let verifier: OwnThread<SessionLibrary>
     private let exporter: OwnThread<SessionExporter>
 
@@ -85,7 +85,7 @@ struct SessionRoutes: Sendable {
     }
 
     private func report(_ session: String) async throws(RecordingError) -> WebResponse {
-        try await library.run { (library) throws(RecordingError) in
+        try await verifier.run { (library) throws(RecordingError) in
             var page = WebResponse(
                 type: "text/html; charset=utf-8",
                 body: .bytes(Array(try SessionPage.html(of: library.directory(of: session)).utf8)))

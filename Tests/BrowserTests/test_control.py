@@ -63,7 +63,8 @@ class ControlTests(PageTest):
                        "commitLatency": {"count": 12, "maximum": 0.11, "median": 0.05, "p99": 0.1},
                        "streams": [{"stream": "left-wrist/accelerometer", "actualRate": 99.98, "nominalRate": 100, "bytes": 4_096_000, "expected": 6000, "received": 5970, "recovered": 10, "lost": 30, "paused": 0, "gaps": []}]},
             "annotations": [{"number": 1, "label": "fall", "from": iso(start + 10), "date": iso(start + 10), "note": "seen on the video"}],
-            "gaps": [{"stream": "left-wrist/accelerometer", "gap": {"epoch": "E1", "from": 3000, "count": 30, "reason": "notRetained"}}],
+            "gaps": [{"stream": "left-wrist/accelerometer", "gap": {"epoch": "E1", "from": 3000, "count": 30, "reason": "notRetained"}},
+                     {"stream": "left-wrist/accelerometer", "gap": {"epoch": "E1", "from": 4000, "count": 0, "reason": "epochEnded"}}],
             "steps": [{"step": "Walk/outbound", "date": iso(start), "timestamp": 0}, {"step": "Walk/return", "date": iso(start + 29), "timestamp": 29}],
             "files": [{"name": "left-wrist_accelerometer.json", "size": 4_096_000, "sha256": "e3b0c44298fc1c149afbf4c8996fb924"}]}
         return start, end
@@ -228,6 +229,15 @@ class ControlTests(PageTest):
         self.page.until("document.querySelector('#sessions .badge')?.innerText === 'not whole'")
         self.assertIn("3,000", self.text("#sessions"))
 
+    def test_the_overview_of_a_running_session_ends_now_on_the_consoles_clock(self):
+        for stream in self.mock.streams.values():
+            stream.more["clock"] = {"date": iso(time.time() + 3600), "uptime": 1}
+        self.running()
+        self.mock.details["s1"]["summary"]["streams"] = [{"stream": "left-wrist/accelerometer", "samples": 7500}]
+        self.page.js("location.hash = '#/sessions/s1'; 1")
+        asked = self.mock.wait_request("/api/sessions/s1/overview", stream="left-wrist/accelerometer")
+        self.assertAlmostEqual(float(asked["to"]), time.time() + 3600, delta=60)
+
     def test_a_recording_that_ends_by_itself_says_so(self):
         self.running()
         self.store("s1")
@@ -294,7 +304,7 @@ class ControlTests(PageTest):
         self.assertAlmostEqual(float(asked["from"]), start, delta=0.01)
         self.assertAlmostEqual(float(asked["to"]), end, delta=0.01)
         page = self.text("#sessions")
-        for words in ("not whole", "Walk/return", "29 s", "31 s", "fall", "seen on the video", "3,000", "the publisher no longer had them", "2.1 ms", "-7.1 ppm", "left-wrist_accelerometer.json", "e3b0c44298fc…", "99.98 of 100 Hz"):
+        for words in ("not whole", "Walk/return", "29 s", "31 s", "fall", "seen on the video", "3,000", "the publisher no longer had them", "unknown", "2.1 ms", "-7.1 ppm", "left-wrist_accelerometer.json", "e3b0c44298fc…", "99.98 of 100 Hz"):
             self.assertIn(words, page)
         self.page.until("document.querySelector('#sessions .card').innerText.includes('1 gap here')")
         self.page.click("Zoom in")

@@ -369,8 +369,12 @@ class LiveTests(PageTest):
         self.live()
         self.mock.wait_call("steps.startUpdates", device="left-wrist", name="console")
         self.page.until(f"document.querySelector(\"{self.card()} .steps\").innerText === '12 steps'")
-        self.mock.bus({"schema": "steps.v1", "device": "left-wrist", "change": "update", "numberOfSteps": 310, "cadence": 1.75, "date": iso(self.start)})
+        update = {"schema": "steps.v1", "device": "left-wrist", "change": "update", "cadence": 1.75, "date": iso(self.start)}
+        self.mock.bus({**update, "subscription": "3F2A", "numberOfSteps": 310})
         self.page.until(f"document.querySelector(\"{self.card()} .steps\").innerText === '310 steps, 1.75 per second'")
+        # Another client's subscription began earlier.
+        self.mock.bus({**update, "subscription": "9B2C", "numberOfSteps": 4812, "cadence": 1.8})
+        self.page.until(f"document.querySelector(\"{self.card()} .steps\").innerText === '310 steps, 1.80 per second'")
 
     def test_battery_and_accuracy_are_numbers_and_text_is_a_list(self):
         self.live()
@@ -414,6 +418,15 @@ class LiveTests(PageTest):
         self.mock.wait(lambda: any(len(query.get("streams", "").split(",")) == 24 for _, query in self.mock.viewers), "viewer of 24 streams")
         self.page.click("Show more streams")
         self.page.until("document.querySelectorAll('.card').length === 48")
+
+    def test_if_an_address_can_not_name_the_streams_all_are_asked_for(self):
+        for number in range(100):
+            name = f"d{number:03}/{'a' * 250}"
+            self.mock.streams[name] = Stream(name)
+        self.open(self.mock.url)
+        self.mock.wait(lambda: any(len(query.get("streams", "").split(",")) == 24 for _, query in self.mock.viewers), "viewer of 24 streams")
+        self.page.click("Show more streams")
+        self.mock.wait(lambda: "streams" not in self.mock.viewers[-1][1], "viewer of all streams")
 
     # Connections
 
@@ -516,7 +529,7 @@ class LiveTests(PageTest):
                 if self.page.js(newest) > end - 0.5:
                     break
                 self.frames()
-        self.assertAlmostEqual(self.page.js(clock), before - 3, delta=1.5)
+        self.assertAlmostEqual(self.page.js(clock), before - 3, delta=2.5)
 
     def test_a_cut_viewer_comes_back(self):
         self.expected = ("ERR_|Failed to load",)

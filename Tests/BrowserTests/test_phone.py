@@ -258,6 +258,69 @@ class PhoneTests(PageTest):
         self.programs.restart_publisher()
         self.page.until(f"taken.size === {len(self.page.js('seen'))}", "sample that is sent again")
 
+    def test_the_gyroscope_has_the_axes_of_the_phone(self):
+        self.open_phone(script="""
+            const real = globalThis.fetch;
+            globalThis.fetch = (...request) => {
+                if (request[0] === "/samples") {
+                    const { stream, samples } = JSON.parse(request[1].body);
+                    if (stream === "gyroscope") globalThis.turning = samples.at(-1).slice(1);
+                }
+                return real(...request);
+            };""")
+        self.set("gyroscope", 1, 2, 3)
+        self.start("left-hand")
+        self.page.until("turning.every((rate, axis) => Math.abs(rate - axis - 1) < 0.01)", "rotation about x, y and z")
+
+    def test_a_clock_that_is_set_moves_no_samples(self):
+        self.open_phone(script="""
+            const real = Date.now;
+            globalThis.behind = 10_000;
+            Date.now = () => real() - globalThis.behind;""")
+        self.start("left-hand")
+        self.page.until("/^[1-9]/.test(document.getElementById('safe').innerText)", "sample at the computer")
+        session = self.programs.record("phone-1", "--streams", "left-hand/", "--before", "50s")
+        self.addCleanup(session.kill)
+        self.page.until("document.getElementById('recording').innerText === 'Recording in session phone-1'")
+        before = self.page.js("globalThis.behind = 0; seen.length")
+        self.page.until(f"seen.length > {before} + 200", "events")
+        self.page.click("Stop")
+        self.page.until("document.getElementById('toggle').innerText === 'Start'")
+        count = len(self.page.js("seen"))
+        self.page.until(f"Number(document.getElementById('recorded').innerText) >= 3 * {count}", "sample in the session")
+        said, _ = self.programs.end(session)
+        times = [row["uptime"] for row in self.samples("phone-1", "left-hand/accelerometer")]
+        self.assertEqual(len(times), count, said)
+        self.assertTrue(all(time < later for time, later in zip(times, times[1:])), "times rise")
+
+    def test_samples_are_kept_if_another_phone_has_the_same_name(self):
+        self.open_phone(script="""
+            const real = globalThis.fetch;
+            globalThis.epochs = new Set();
+            globalThis.fetch = async (...request) => {
+                const response = await real(...request);
+                if (request[0] === "/samples" && response.status === 200) {
+                    const { device, epoch } = JSON.parse(request[1].body);
+                    if (device === "right-hand") globalThis.epochs.add(epoch);
+                }
+                return response;
+            };""")
+        self.start("left-hand")
+        self.page.until("/^[1-9]/.test(document.getElementById('safe').innerText)", "sample at the computer")
+        status = self.page.js("""(async () => {
+            const sample = [Date.now() / 1000, 0, 0, 1];
+            const body = JSON.stringify({ device: "left-hand", stream: "accelerometer", epoch: "other", first: 0, samples: [sample] });
+            const headers = { Authorization: `Bearer ${localStorage.getItem("token")}` };
+            return (await fetch("/samples", { method: "POST", body, headers })).status;
+        })()""")
+        self.assertEqual(status, 200)
+        self.page.until("document.getElementById('problem').innerText.includes('sends as left-hand: choose another name')")
+        self.page.until("Number(document.getElementById('backlog').innerText) > 100", "sample that is kept")
+        self.page.click("Stop")
+        self.page.until("document.getElementById('toggle').innerText === 'Start'")
+        self.start("right-hand")
+        self.page.until("globalThis.epochs.size === 2", "kept and new samples under the other name")
+
     def test_a_phone_that_is_renamed_after_a_reload_ends_its_run(self):
         self.open_phone(script="""
             for (const kind of [DeviceMotionEvent, DeviceOrientationEvent]) {
@@ -279,6 +342,71 @@ class PhoneTests(PageTest):
             }, 100);
         })()""")
         self.page.until("globalThis.devices === 'right-hand'", "end of the run before")
+
+    def test_numbers_that_were_sent_are_not_given_again_though_the_phone_lost_their_samples(self):
+        self.open_phone(script="""
+            for (const kind of [DeviceMotionEvent, DeviceOrientationEvent]) {
+                kind.requestPermission = async () => globalThis.isAllowed ? "granted" : "denied";
+            }
+            globalThis.before = seen.length;
+            const opened = Date.now() / 1000;
+            // The end of the numbers that were sent before the page was opened anew.
+            const ended = Number(sessionStorage.getItem("ended") ?? 0);
+            const real = globalThis.fetch;
+            globalThis.taken = new Set();
+            globalThis.fetch = async (...request) => {
+                const response = await real(...request);
+                if (request[0] === "/samples" && response.status === 200) {
+                    const { stream, first, samples } = JSON.parse(request[1].body);
+                    if (stream !== "accelerometer") return response;
+                    sessionStorage.setItem("ended", Math.max(first + samples.length, Number(sessionStorage.getItem("ended") ?? 0)));
+                    samples.forEach(([time], index) => {
+                        if (time > opened && first + index >= ended) globalThis.taken.add(first + index);
+                    });
+                }
+                return response;
+            };""")
+        self.page.js("globalThis.isAllowed = true")
+        self.start("left-hand")
+        self.page.until("Number(document.getElementById('safe').innerText) > 100", "samples at the computer")
+        self.page.reload()
+        self.page.until("!document.getElementById('toggle').disabled", "button that can be pressed")
+        self.page.js("""(async () => {
+            const { Store } = await import("/store.js");
+            const { database } = await Store.open();
+            const transaction = database.transaction("samples", "readwrite");
+            for (const name of ["accelerometer", "userAcceleration", "gyroscope"]) {
+                transaction.objectStore("samples").delete(IDBKeyRange.bound([1, name, 10], [1, name, Infinity]));
+            }
+            await new Promise((resolve) => { transaction.oncomplete = resolve; });
+        })()""")
+        self.page.js("globalThis.isAllowed = true")
+        self.start("left-hand")
+        self.page.until("seen.length > before + 50", "events")
+        self.page.click("Stop")
+        self.page.until("document.getElementById('toggle').innerText === 'Start'")
+        self.page.until("taken.size === seen.length - before", "sample at the computer")
+
+    def test_a_full_phone_forgets_what_the_computer_has(self):
+        self.open_phone(script="""
+            const put = IDBObjectStore.prototype.put;
+            IDBObjectStore.prototype.put = function (...entry) {
+                if (globalThis.isFull && this.name === "runs") throw new DOMException("it is full", "QuotaExceededError");
+                return put.apply(this, entry);
+            };""")
+        self.start("left-hand")
+        self.page.js("""(async () => {
+            const { Store } = await import("/store.js");
+            const store = await Store.open();
+            const axes = { x: 1, y: 2, z: 3 };
+            const motion = { acceleration: axes, accelerationIncludingGravity: axes, rotationRate: { alpha: 1, beta: 2, gamma: 3 } };
+            for (let count = 0; count < 3500; count += 1) dispatchEvent(new DeviceMotionEvent("devicemotion", motion));
+            globalThis.isFull = true;
+            globalThis.look = setInterval(async () => {
+                globalThis.oldest = (await store.read(1, "accelerometer", 0, 1)).first;
+            }, 100);
+        })()""")
+        self.page.until("globalThis.oldest > 0", "room that was made")
 
     def test_a_name_that_is_taken_keeps_no_other_waiting(self):
         self.open_phone()

@@ -37,4 +37,36 @@ import Testing
             #expect(error?.code == .noSpace)
         }
     }
+
+    @Test func onlyExportsOfKilledConsolesAreRemoved() throws {
+        try withTemporaryDirectory { path in
+            let temporary = Directory(path)
+            for name in ["holdfast-export-killed", "holdfast-export-running", "holdfast-export-foreign"] {
+                try Directory(path.appending(name)).create()
+            }
+            try temporary.replace(DirectoryLock.fileName("holdfast-export-killed"), with: [])
+            let claim = try DirectoryLock.take("holdfast-export-running", in: temporary)
+            _ = SessionExporter(in: path, temporary: path)
+            let names = try temporary.names().sorted()
+            #expect(
+                names == [
+                    DirectoryLock.fileName("holdfast-export-running"), "holdfast-export-foreign",
+                    "holdfast-export-running",
+                ])
+            withExtendedLifetime(claim) {}
+        }
+    }
+
+    @Test func anExportLeavesNoTemporaryFiles() throws {
+        try withTemporaryDirectory { data in
+            try Self.make(in: data)
+            let temporary = Directory(data.appending("temporary"))
+            try temporary.create()
+            let exporter = SessionExporter(in: data, temporary: temporary.path)
+            let download = try exporter.export("s1", as: .mcap, stream: nil)
+            #expect(download != nil)
+            let names = try temporary.names()
+            #expect(names.isEmpty)
+        }
+    }
 }

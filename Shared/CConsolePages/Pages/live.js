@@ -210,7 +210,10 @@ function subscribeSteps(shown) {
     if (at !== undefined && performance.now() - at < 600_000) continue;
     asked.set(device, performance.now());
     call("steps.startUpdates", { device, updateOn: 1, name: "console", lifetime: 3600 }).then((reply) => {
-      if (Number.isFinite(reply?.numberOfSteps) && !store.steps.has(device)) store.steps.set(device, { numberOfSteps: reply.numberOfSteps, cadence: null });
+      if (reply?.subscription && reply.subscription !== store.subscriptions.get(device)) {
+        store.subscriptions.set(device, reply.subscription);
+        store.steps.set(device, { numberOfSteps: reply.numberOfSteps, cadence: store.steps.get(device)?.cadence ?? null });
+      }
       isDirty = true;
     }).catch(() => { /* a device without acceleration has no steps */ });
   }

@@ -4,7 +4,7 @@ import { call, get, post, query } from "./api.js";
 import { drawSeries, plotOf, plotWidth } from "./plot.js";
 import { Series } from "./series.js";
 import { colorName, onColors } from "./theme.js";
-import { on, store } from "./store.js";
+import { now, on, store } from "./store.js";
 import { bytes, count, date, duration, plural, reason, seconds, time as timeText, value } from "./format.js";
 
 let root, isOpen = false, opened = null, plots = [];
@@ -155,7 +155,7 @@ async function showSession(name) {
       entry.to ? timeText(seconds(entry.to), 1) : "", entry.stream ?? "", entry.note ?? "", entry.corrects ?? ""])));
   }
   page.append(make("h2", {}, "Gaps"), gaps.length === 0 ? make("p", { class: "hint" }, "None: every expected sample is there.") : table("Gaps", ["Stream", "First missing", "Samples", "Reason", "Found"], gaps.map(({ stream, gap }) => [
-    stream, count(gap.from), gap.count === undefined || gap.count === null ? "unknown" : count(gap.count), reason(gap.reason), gap.date ? timeText(seconds(gap.date), 1) : ""])));
+    stream, count(gap.from), gap.count > 0 ? count(gap.count) : "unknown", reason(gap.reason), gap.date ? timeText(seconds(gap.date), 1) : ""])));
   if (streams.length > 0) {
     page.append(make("h2", {}, "Streams"), table("Streams", ["Stream", "Expected", "Received", "Recovered", "Lost", "Paused", "Rate", "Size", "Export"], streams.map((stream) => [
       stream.stream, count(stream.expected), count(stream.received ?? 0), count(stream.recovered ?? 0), count(stream.lost ?? 0), count(stream.paused ?? 0),
@@ -209,7 +209,7 @@ async function discard(name) {
 
 /** The plots of all streams over the whole length, with one span of time for all. */
 function overview(path, streams, { from, to, annotations, steps }) {
-  const end = Number.isFinite(to) ? to : Date.now() / 1000;
+  const end = Number.isFinite(to) ? to : now();
   const span = { from, to: Math.max(end, from + 0.1), whole: [from, Math.max(end, from + 0.1)] };
   const where = make("output", { class: "where" });
   const marks = [

@@ -18,6 +18,8 @@ function tell(kind, detail) {
 const maximumEvents = 200;
 /** Backfills under way at once: each costs a publisher a replay. */
 const maximumRequests = 4;
+/** Characters of the longest list of streams in an address: a console accepts 16 KiB with all headers. */
+const longestList = 8000;
 /** After so many milliseconds, each publisher has described its streams again: it does once a second. */
 export const untilDescribed = 1100;
 
@@ -32,6 +34,8 @@ export const store = {
   series: new Map(),
   /** By device: numberOfSteps, cadence, from steps.v1. */
   steps: new Map(),
+  /** By device, the subscription whose total this page shows: others began at other times. */
+  subscriptions: new Map(),
   /** The newest last. */
   events: [],
   /** Samples that the console left out because this page was too slow. */
@@ -83,8 +87,9 @@ let heard = 0;
 
 /** The streams whose samples are wanted: an array of "device/stream", or null for all. */
 export function want(streams) {
-  // A name with a comma cannot be asked for in a list of them.
-  const key = streams === null || streams.some((name) => name.includes(",")) ? null : [...streams].sort().join(",");
+  // Neither a name with a comma nor very many names can be asked for in a list of them: then all are.
+  const list = streams === null || streams.some((name) => name.includes(",")) ? null : encodeURIComponent([...streams].sort().join(","));
+  const key = list?.length > longestList ? null : list;
   if (key === wanted && source) return;
   wanted = key;
   connect();
@@ -101,7 +106,7 @@ export function leave() {
 export function connect() {
   clearTimeout(timer);
   source?.close();
-  const events = new EventSource(`/api/events${wanted === null ? "" : `?streams=${encodeURIComponent(wanted)}`}`);
+  const events = new EventSource(`/api/events${wanted === null ? "" : `?streams=${wanted}`}`);
   source = events;
   heard = performance.now();
   const receive = (kind, handle) => events.addEventListener(kind, (event) => {
@@ -203,7 +208,9 @@ function takeEvent(event) {
   if (!event || typeof event !== "object") return;
   if (event.schema === "steps.v1") {
     const known = store.steps.get(event.device) ?? {};
-    const { numberOfSteps = known.numberOfSteps, cadence } = event;
+    const isShown = (store.subscriptions.get(event.device) ?? event.subscription) === event.subscription;
+    const numberOfSteps = isShown ? event.numberOfSteps ?? known.numberOfSteps : known.numberOfSteps;
+    const { cadence } = event;
     const isWalking = event.change === "update";
     store.steps.set(event.device, { numberOfSteps, cadence: isWalking ? cadence ?? known.cadence : event.change === "pause" || event.change === "end" ? null : known.cadence });
     tell("steps", event.device);

@@ -146,7 +146,7 @@ function showStorage(usage, thresholds) {
 /** An event in words; all its texts stay texts. */
 function sentence(event) {
   const of = event.session ?? event.device ?? event.name ?? "";
-  const what = event.annotation ? `“${event.annotation.label}”` : event.gap ? `${event.stream ?? ""} ${event.gap.count ?? "?"} samples, ${reason(event.gap.reason)}` : event.path ?? event.reason ?? event.step ?? event.threshold ?? (Number.isFinite(event.numberOfSteps) ? `${event.numberOfSteps} steps` : "");
+  const what = event.annotation ? `“${event.annotation.label}”` : event.gap ? `${event.stream ?? ""} ${event.gap.count || "?"} samples, ${reason(event.gap.reason)}` : event.path ?? event.reason ?? event.step ?? event.threshold ?? (Number.isFinite(event.numberOfSteps) ? `${event.numberOfSteps} steps` : "");
   return [of, event.change ?? "finished", what].filter(Boolean).join(" · ");
 }
 

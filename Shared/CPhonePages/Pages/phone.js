@@ -32,7 +32,7 @@ let latest = null;
 /** By stream, the number that its next sample gets. */
 let numbers = {};
 /** What is added to an event's time to get milliseconds since 1970. */
-let origin = 0;
+let origin = Date.now() - performance.now();
 let wakeLock = null;
 let events = 0;
 let secondsWithout = 0;
@@ -41,9 +41,9 @@ function numeric(values) { return values.every((value) => typeof value === "numb
 
 function axes(vector) { return vector ? numeric([vector.x, vector.y, vector.z]) : null; }
 
-/** The browser has degrees a second about z, x and y. */
+/** The browser has degrees a second about x, y and z, which are alpha, beta and gamma here, unlike in an orientation. */
 function rotation(rate) {
-  return rate ? numeric([rate.beta, rate.gamma, rate.alpha])?.map((value) => value * Math.PI / 180) ?? null : null;
+  return rate ? numeric([rate.alpha, rate.beta, rate.gamma])?.map((value) => value * Math.PI / 180) ?? null : null;
 }
 
 /** What is known of the axes' signs, for people. */
@@ -89,8 +89,15 @@ async function start(device) {
   }
   // Both at once: the second would not count as an answer to the tap.
   await Promise.all([allow(globalThis.DeviceMotionEvent), allow(globalThis.DeviceOrientationEvent)]);
-  const last = (await store.runs()).at(-1);
-  if (last && !last.isOver && last.device === device) {
+  const runs = await store.runs();
+  for (const kept of runs) {
+    // The computer may know a run of this name, and would take nothing more of it.
+    if (!kept.isDisplaced || runs.some((other) => other.device === device)) continue;
+    refusals.delete(kept.device);
+    await store.changeRun(kept.run, (stored) => { stored.device = device; stored.isDisplaced = false; });
+  }
+  const last = runs.at(-1);
+  if (last && !last.isOver && !last.isDisplaced && last.device === device) {
     run = last;
   } else {
     // After a reload, the phone was given another name before Start.
@@ -100,7 +107,10 @@ async function start(device) {
   }
   latest = run;
   numbers = {};
-  for (const name of names) numbers[name] = await store.end(run.run, name) ?? run.next[name] ?? 0;
+  for (const name of names) {
+    // After a crash of the phone, its last samples may not be stored though they were sent.
+    numbers[name] = Math.max(await store.end(run.run, name) ?? 0, run.next[name] ?? 0, run.sent?.[name] ?? 0);
+  }
   setOrigin();
   for (const kind of ["devicemotion", "deviceorientation"]) addEventListener(kind, take);
   secondsWithout = 0;
@@ -155,6 +165,8 @@ async function keepAwake() {
 /** Why the computer does not take samples that it understood the request for: it may take those under other names. */
 class Refusal extends Error {}
 
+const displaced = (device) => `another phone or browser sends as ${device}: choose another name`;
+
 /** By device name that the computer refuses, why, and until when it is not asked again. */
 const refusals = new Map();
 
@@ -165,7 +177,9 @@ async function sendSome() {
   const runs = await store.runs();
   for (const [index, stored] of runs.entries()) {
     const one = latest?.run === stored.run ? latest : stored;
-    if (refusals.get(one.device)?.until > performance.now()) continue;
+    if (nexts.has(one.run)) one.next = nexts.get(one.run); else nexts.set(one.run, one.next);
+    if (one.isDisplaced && !refusals.has(one.device)) refusals.set(one.device, { message: displaced(one.device), until: 0 });
+    if (one.isDisplaced || refusals.get(one.device)?.until > performance.now()) continue;
     const isReplaced = runs.slice(index + 1).some(({ device }) => device === one.device);
     try {
       const hasMore = await sendSomeOf(one, isReplaced);
@@ -181,6 +195,8 @@ async function sendSome() {
   return false;
 }
 
+/** By run and stream, the number to be sent next: what a full database holds may be out of date. */
+const nexts = new Map();
 /** By run, when its end was acknowledged for the first time. */
 const ends = new Map();
 
@@ -190,13 +206,13 @@ async function sendSomeOf(one, isReplaced) {
   // Asked before its samples are read: what comes while some are sent would be missed.
   const { isOver } = one;
   let hasMore = false;
-  for (const name of names) hasMore = await send(one, name) || hasMore;
+  for (const name of names) hasMore = await send(one, name, isReplaced) || hasMore;
   if (hasMore || !isOver) return hasMore;
   const endedAt = ends.get(one.run);
   if (!isReplaced && performance.now() - endedAt < keptAfterEnd) return false;
   // The computer is told that this silence is none. One that was started anew may ask for more.
   for (const name of names) {
-    if (!await send(one, name, true)) continue;
+    if (!await send(one, name, isReplaced, true)) continue;
     ends.delete(one.run);
     return true;
   }
@@ -208,38 +224,53 @@ async function sendSomeOf(one, isReplaced) {
   }
   // A later run is sent only after this: otherwise a computer that was started anew might take this one for the later.
   await store.removeRun(one.run);
+  nexts.delete(one.run);
   ends.delete(one.run);
   return false;
 }
 
-/** @param last whether the run's last sample is sent, again, as its last.
+/** @param isReplaced whether a later run of the same device waits to be sent.
+ *  @param last whether the run's last sample is sent, again, as its last.
  *  @returns whether there is more to send of a stream. */
-async function send(one, name, last = false) {
+async function send(one, name, isReplaced, last = false) {
   const next = last ? await store.end(one.run, name) - 1 : one.next[name] ?? 0;
   const { first, oldest, samples, isFull } = await store.read(one.run, name, next, batch);
   if (first === null) return false;
+  const end = first + samples.length;
+  // Before these numbers are sent: they must not be given again after a crash of the phone.
+  // If there is no space for it, sending is what makes some.
+  await store.changeRun(one.run, (stored) => {
+    stored.next = { ...stored.next, ...one.next };
+    stored.sent = { ...stored.sent, [name]: Math.max(end, stored.sent?.[name] ?? 0) };
+  }).catch(() => {});
   const { unit, fields } = streams[name];
   const head = JSON.stringify({
-    device: one.device, stream: name, epoch: one.epoch, first, oldest, unit, fields, description: describe(), last, now: Date.now() / 1000,
+    device: one.device, stream: name, epoch: one.epoch, first, oldest, unit, fields, description: describe(), last,
+    // On the clock of the samples' times: the phone's may have been set since they were taken.
+    now: (origin + performance.now()) / 1000,
   });
   const rows = samples.map((sample) => `[${sample.join(",")}]`).join(",");
   const response = await fetch("/samples", {
     method: "POST", body: `${head.slice(0, -1)},"samples":[${rows}]}`, headers: authorization(), signal: AbortSignal.timeout(longestAnswer),
   });
   const answer = await response.json();
-  if (response.status === 410) {
-    // The computer has a later run: it takes nothing of this one any more.
-    one.next[name] = first + samples.length;
+  if (response.status === 410 && (isReplaced || last)) {
+    // The computer has a later run: it takes nothing of this one any more. If this was only its end, it has all of it.
+    one.next[name] = end;
   } else if (Number.isInteger(answer.next)) {
     // It may be less than before: a program that was started anew asks for what it does not know.
     one.next[name] = answer.next;
+  } else if (response.status === 410) {
+    // Once the computer has forgotten this run, it would take it for the other phone's next one.
+    one.isDisplaced = true;
+    await store.changeRun(one.run, (stored) => { stored.isDisplaced = true; }).catch(() => {});
+    throw new Refusal(displaced(one.device));
   } else {
     const message = answer.error?.message ?? `the computer answers ${response.status}`;
-    throw response.status === 400 || response.status === 409 ? new Refusal(message) : new Error(message);
+    throw [400, 409].includes(response.status) ? new Refusal(message) : new Error(message);
   }
-  await store.changeRun(one.run, (stored) => { stored.next[name] = one.next[name]; });
   await store.forget(one.run, name, one.next[name]);
-  return isFull || one.next[name] < first + samples.length;
+  return isFull || one.next[name] < end;
 }
 
 async function keepSending() {
@@ -325,12 +356,13 @@ async function begin() {
     byId("toggle").disabled = false;
   });
   document.addEventListener("visibilitychange", () => {
-    if (!run || document.hidden) return;
+    if (document.hidden) return;
     setOrigin();
-    keepAwake();
+    if (run) keepAwake();
   });
   // After a reload it continues by itself, if the browser asks for no tap.
-  if (last && !last.isOver) {
+  // If another phone has taken its name, starting would displace that one.
+  if (last && !last.isOver && !last.isDisplaced) {
     try {
       await start(last.device);
     } catch {

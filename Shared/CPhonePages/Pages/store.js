@@ -8,6 +8,11 @@ const done = (request) => new Promise((resolve, reject) => {
   request.onerror = () => reject(request.error);
 });
 
+const completed = (transaction) => new Promise((resolve, reject) => {
+  transaction.oncomplete = () => resolve();
+  transaction.onabort = () => reject(transaction.error);
+});
+
 export class Store {
   static async open() {
     const request = indexedDB.open("holdfast-phone", 1);
@@ -21,18 +26,26 @@ export class Store {
 
   constructor(database) { this.database = database; }
 
-  /** Runs in their order: {run, device, epoch, isOver, next: {stream: number to be sent next}}. */
+  /**
+   * Runs in their order: {run, device, epoch, isOver, next, sent}. By stream, `next` is the number to be sent next, and `sent` the
+   * number after the last one that was sent.
+   */
   async runs() { return done(this.database.transaction("runs").objectStore("runs").getAll()); }
 
   async putRun(run) { await done(this.database.transaction("runs", "readwrite").objectStore("runs").put(run)); }
 
-  /** Changes a run as it is stored: a copy that was read before may lack what was stored since. */
+  /**
+   * Changes a run as it is stored: a copy that was read before may lack what was stored since. When it returns, the change survives
+   * a crash of the phone.
+   */
   async changeRun(number, change) {
-    const runs = this.database.transaction("runs", "readwrite").objectStore("runs");
+    const transaction = this.database.transaction("runs", "readwrite", { durability: "strict" });
+    const runs = transaction.objectStore("runs");
     const run = await done(runs.get(number));
     if (!run) return;
     change(run);
-    await done(runs.put(run));
+    runs.put(run);
+    await completed(transaction);
   }
 
   /** The number after the last sample of a stream that is kept; null without one. */
@@ -49,10 +62,7 @@ export class Store {
     for (const [stream, number, sample] of samples) store.put(sample, [run, stream, number]);
     // At once: a page that is reloaded now would not come to it.
     transaction.commit?.();
-    return new Promise((resolve, reject) => {
-      transaction.oncomplete = () => resolve();
-      transaction.onerror = transaction.onabort = () => reject(transaction.error);
-    });
+    return completed(transaction);
   }
 
   /**
