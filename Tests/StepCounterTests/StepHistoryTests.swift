@@ -187,7 +187,10 @@ struct StepHistoryTests {
 
 /// The steps of discarded sessions.
 @Suite struct DiscardedStepsTests {
-    private func discard(_ fixture: HistoryFixture, device: String, from: Double, to: Double) throws {
+    /// - Parameter discarded: how long ago the session was discarded, in seconds.
+    private func discard(
+        _ fixture: HistoryFixture, device: String, from: Double, to: Double, discarded: Double = 0
+    ) throws {
         var record = SessionRecord(
             session: try SessionIdentifier("alice"), task: "", step: "", streams: ["*"], format: .json, root: .array,
             status: .finished, startDate: fixture.ago(from))
@@ -198,7 +201,8 @@ struct StepHistoryTests {
                 fields: ["uptime", "x"])
         ]
         try SessionDirectory.recordings(in: fixture.data).create()
-        try DiscardedSession(record, uploaded: nil, reason: .requested, date: fixture.now).append(in: fixture.data)
+        try DiscardedSession(record, uploaded: nil, reason: .requested, date: fixture.ago(discarded))
+            .append(in: fixture.data)
     }
 
     @Test func stepsOfTheSessionsDevicesInItsTimeAreRemoved() throws {
@@ -212,6 +216,25 @@ struct StepHistoryTests {
             // Some steps come late, because a publisher still had the samples.
             try fixture.store("alice-wrist", ago: [240])
             #expect(try fixture.remove(before: 10_000) == 1)
+        }
+    }
+
+    @Test func stepsThatWaitedForADayAreRemovedToo() throws {
+        try HistoryFixture.run { fixture in
+            try fixture.store("alice-wrist", ago: [200_000])
+            try discard(fixture, device: "alice-wrist", from: 150_000, to: 140_000, discarded: 130_000)
+            // Simulates a full disk: the database may not grow.
+            try fixture.history.database.write { database in
+                let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+                try database.execute(sql: "PRAGMA max_page_count = \(pages)")
+            }
+            let waiting = (0..<20_000).map { 149_000 - 0.4 * Double($0) }
+            #expect(throws: RecordingError.self) { try fixture.store("alice-wrist", ago: waiting) }
+            #expect(try fixture.remove(before: 300_000) == 0)
+            try fixture.history.database.write { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+            try fixture.store("alice-wrist", ago: waiting)
+            #expect(try fixture.remove(before: 300_000) == 20_000)
+            #expect(try fixture.history.dates(of: "alice-wrist") == [fixture.ago(200_000)])
         }
     }
 

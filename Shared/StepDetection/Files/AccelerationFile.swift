@@ -18,14 +18,20 @@ package struct AccelerationFile: ~Copyable {
     }
 
     /// The next row; nil at the end.
-    /// - Throws: `unreadable` if the file cannot be read or is truncated; `invalidInput` if its columns are not known.
+    /// - Throws: `unreadable` if the file cannot be read or is truncated; `invalidInput` if its columns are not known, or
+    ///   a line has several records.
     package mutating func next() throws(TextInputError) -> AccelerationRow? {
         while true {
             var row: AccelerationRow?
             let isLine = try reader.next { (line) throws(TextInputError) in
                 if line.isEmpty { return }
-                if isJSON == nil { isJSON = AccelerationObject.begins(line) }
-                row = isJSON == true ? AccelerationObject.row(line, &time) : try table.row(line, &time)
+                let isFirst = isJSON == nil
+                if isFirst { isJSON = AccelerationObject.begins(line) }
+                if isJSON == true {
+                    row = try AccelerationObject.row(line, isFirst: isFirst, &time)
+                } else {
+                    row = try table.row(line, &time)
+                }
             }
             if row != nil || !isLine { return row }
         }

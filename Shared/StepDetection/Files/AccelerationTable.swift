@@ -51,13 +51,17 @@ struct AccelerationTable {
             separator = candidate.asciiValue ?? separator
             break
         }
-        let names = text.split(separator: Character(UnicodeScalar(separator)), omittingEmptySubsequences: false).map {
-            $0.drop { $0 == "\u{FEFF}" }.filter { $0 != " " && $0 != "\"" }.lowercased()
+        var names: [String] = []
+        Self.forEachCell(of: line, separator) { _, cell in
+            let name = String(decoding: cell, as: UTF8.self).drop { $0 == "\u{FEFF}" }
+            names.append(name.filter { $0 != " " && $0 != "\"" }.lowercased())
         }
         if names.count >= 4, names.prefix(4).allSatisfy({ Double($0) != nil }) {
             return (SIMD4(0, 1, 2, 3), false)
         }
-        guard let time = Self.timeNames.compactMap({ names.firstIndex(of: $0) }).first,
+        // In the recorder's files, the stream's own fields follow these columns and may have any name.
+        let leading = names.prefix { $0 != "sensortype" }
+        guard let time = Self.timeColumn(in: leading) ?? Self.timeColumn(in: names[...]),
             let x = names.firstIndex(of: "x") ?? names.firstIndex(of: "magnitude")
         else {
             throw TextInputError(
@@ -69,6 +73,10 @@ struct AccelerationTable {
         unitColumn = names.firstIndex(of: "unit")
         let none = -1
         return (SIMD4(time, x, names.firstIndex(of: "y") ?? none, names.firstIndex(of: "z") ?? none), true)
+    }
+
+    private static func timeColumn(in names: ArraySlice<String>) -> Int? {
+        timeNames.compactMap { names.firstIndex(of: $0) }.first
     }
 
     private static func numbers(

@@ -24,6 +24,8 @@ package final class StepHistory {
     private let discards: DiscardLedger
     /// The number of discarded sessions that need no further removals.
     private var settledDiscards = 0
+    /// Whether the last commit failed: its contents wait in memory.
+    private var isBehind = false
     /// Whether the database's write-ahead log may still contain discarded data.
     private var isLogStale = false
 
@@ -159,6 +161,8 @@ package final class StepHistory {
     /// Stores all of the commit or, after an error, nothing.
     /// - Parameter now: the history's date.
     package func commit(_ commit: StepCommit, at now: WallTime) throws(RecordingError) {
+        let wasBehind = isBehind
+        isBehind = true
         devices = try database.write { database in
             var devices = devices
             for (device, steps) in commit.steps where !steps.isEmpty {
@@ -183,6 +187,9 @@ package final class StepHistory {
             }
             return devices
         }
+        isBehind = false
+        // Steps that waited may belong to sessions discarded long ago.
+        if wasBehind { settledDiscards = 0 }
     }
 
     private static func add(_ device: String, to database: Database) throws -> Int64 {
