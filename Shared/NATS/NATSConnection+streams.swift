@@ -36,6 +36,8 @@ package struct NATSStreamState: Hashable, Sendable {
     /// When the stream was created, in nanoseconds since 1970. A recreated stream has a different time. All servers report the
     /// same.
     package let made: Int64
+    /// The number of its first message; if it has none, of the next one.
+    package let first: UInt64
 }
 
 /// What is known about a server's version.
@@ -100,11 +102,12 @@ extension NATSConnection {
         try check(status, number, during: "create the stream \(settings.name)")
     }
 
-    package func streamState(_ name: String) throws(NATSError) -> NATSStreamState {
-        try withStreamInfo(name) { info in
+    /// - Parameter limit: the timeout in milliseconds.
+    package func streamState(_ name: String, limit: Int64 = requestLimit) throws(NATSError) -> NATSStreamState {
+        try withStreamInfo(name, limit: limit) { info in
             NATSStreamState(
                 replicas: Int(info.Config?.pointee.Replicas ?? 1),
-                duplicateWindow: info.Config?.pointee.Duplicates ?? 0, made: info.Created)
+                duplicateWindow: info.Config?.pointee.Duplicates ?? 0, made: info.Created, first: info.State.FirstSeq)
         }
     }
 
@@ -118,11 +121,11 @@ extension NATSConnection {
     }
 
     private func withStreamInfo<Result>(
-        _ name: String, subjects: String? = nil, _ body: (jsStreamInfo) -> Result
+        _ name: String, subjects: String? = nil, limit: Int64 = requestLimit, _ body: (jsStreamInfo) -> Result
     ) throws(NATSError) -> Result {
         var options = jsOptions()
         jsOptions_Init(&options)
-        options.Wait = Self.requestLimit
+        options.Wait = limit
         let filter = subjects.map { strdup($0) } ?? nil
         defer { free(filter) }
         options.Stream.Info.SubjectsFilter = UnsafePointer(filter)

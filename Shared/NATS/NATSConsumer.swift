@@ -142,7 +142,7 @@ package final class NATSConsumer {
     /// - Throws: if there is no connection, or if the servers end the request. The caller must then fetch missing messages by
     ///   number.
     package func fetch(_ limit: Int, wait: Int64) throws(NATSError) -> [NATSMessage] {
-        let end = nats_Now() + wait
+        let (time, patience) = (TimeLimit(wait), TimeLimit(wait + Self.grace))
         var messages: [NATSMessage] = []
         while messages.count < limit {
             if requested == 0 {
@@ -151,8 +151,7 @@ package final class NATSConsumer {
                 try request(limit, expires: wait)
             }
             do throws(NATSError) {
-                let patience = messages.isEmpty ? max(0, end + Self.grace - nats_Now()) : 0
-                guard let event = try next(within: patience) else {
+                guard let event = try next(within: messages.isEmpty ? patience.left : 0) else {
                     if messages.isEmpty { requested = 0 }
                     break
                 }
@@ -163,7 +162,7 @@ package final class NATSConsumer {
                     messages.append(message)
                 case .requestOver:
                     requested = 0
-                    if messages.isEmpty, nats_Now() >= end { return [] }
+                    if messages.isEmpty, time.left == 0 { return [] }
                 }
             } catch {
                 requested = 0

@@ -44,6 +44,7 @@ extension NATSConnection {
     /// The first message of a subject from a number on, from any replica, which may lack the latest messages.
     /// - Parameter limit: the timeout in milliseconds.
     /// - Returns: nil if there is none.
+    /// - Throws: an error with `isUnavailable` if no replica replies, also if the stream does not permit it (`allow_direct`).
     package func message(
         of subject: String, in stream: String, from sequence: UInt64, headers: [String], limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSMessage? {
@@ -134,6 +135,7 @@ extension NATSConnection {
     ///   - count: the maximum number of messages.
     ///   - maximumBytes: the server sends no further message after this many bytes.
     ///   - limit: the timeout for all messages, in milliseconds.
+    /// - Throws: an error with `isUnavailable` if no replica replies, also if the stream does not permit it (`allow_direct`).
     package func messages(
         of subject: String, in stream: String, from sequence: UInt64, count: Int, maximumBytes: Int, headers: [String],
         limit: Int64 = requestLimit
@@ -153,11 +155,11 @@ extension NATSConnection {
         try check(
             withConnection { natsConnection_PublishRequestString($0, "$JS.API.DIRECT.GET.\(stream)", name, request) },
             during: operation)
-        let end = nats_Now() + limit
+        let time = TimeLimit(limit)
         var messages: [NATSMessage] = []
         while true {
             var message: OpaquePointer?
-            try check(natsSubscription_NextMsg(&message, subscription, max(1, end - nats_Now())), during: operation)
+            try check(natsSubscription_NextMsg(&message, subscription, max(1, time.left)), during: operation)
             guard let message else { return messages }
             defer { natsMsg_Destroy(message) }
             guard NATSMessage.header("Status", of: message) == nil,

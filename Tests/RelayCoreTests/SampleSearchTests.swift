@@ -145,6 +145,20 @@ struct SampleSearchTests {
         #expect(holes > 10)
     }
 
+    /// The leader of a silent stream has none of its messages: it lags behind, or they were removed because of their age.
+    @Test(arguments: [(30, false), (31, true)] as [(UInt64, Bool)])
+    func removedSamplesAreDistinguishedFromThoseThatALeaderLacks(first: UInt64, areRemoved: Bool) throws {
+        let request = SamplesReplay(device: "d", stream: "s", epoch: "e", from: 5, count: 5)
+        var search = Search(
+            ReplayPlan(
+                subject: "holdfast.lab.d.s", range: SamplesReplay.Range(request), place: 10...30, knownEnd: 20,
+                knownLast: 30))
+        while let question = search.next { search.take([], first: question == .last ? first : 0) }
+        let isUnknown = if case .unknownEpoch = search.outcome { true } else { false }
+        let isUnclear = if case .unclear = search.outcome { true } else { false }
+        #expect(isUnknown == areRemoved && isUnclear == !areRemoved)
+    }
+
     /// If the servers dropped a run or never had it, that is not mistaken for a server that lags behind.
     @Test(arguments: [true, false])
     func aRunThatIsGoneIsUnknown(isKnown: Bool) throws {

@@ -28,6 +28,8 @@ struct SendingTests {
         var descriptions: [RelayedMessage] = []
         /// Messages without an answer.
         var sent: [Sending.Message] = []
+        /// Whether messages reach the library that sends them.
+        var isHandingOver = false
         /// The largest message that the servers accept, in bytes.
         var acceptedBytes = Int.max
         var settings = Sending.Settings(
@@ -35,6 +37,9 @@ struct SendingTests {
             interval: 100_000_000, maximumStreams: 10)
         /// Whether writes to the spool fail.
         var isDiskFull = false
+        /// Whether writes to the spool do not end, and the block of the write that did not.
+        var isDiskHanging = false
+        var unwritten: LogBlock?
         /// Whether the spool keeps acknowledged events: it deletes only whole segments.
         var keepsSpool = false
         var recoveries = 0
@@ -107,6 +112,7 @@ struct SendingTests {
 
         private func carryOut(_ effect: Sending.Effect) {
             switch effect {
+            case .store(let block) where isDiskHanging: unwritten = block
             case .store(let block):
                 guard !isDiskFull else {
                     let error = RecordingError(
@@ -135,13 +141,22 @@ struct SendingTests {
                 let described = isDescriptionWanted ? descriptions.last?.events[0].publishedAt : nil
                 let last = name == self.name ? stored.last : nil
                 core.answered(name, .success(Sending.Stored(last: last, describedAt: described)), at: now)
-            case .publish(let messages): sent += messages
+            case .publish(let messages):
+                sent += messages
+                if isHandingOver { core.handedOver(messages, at: now) }
             case .recover: recoveries += 1
             case .notice(.lost): losses += 1
             case .notice(.report(_, _, for: "refused", lasting: let life)): refusalLife = life
             case .notice(.clear("refused")): refusalLife = nil
             case .subscribe, .notice: break
             }
+        }
+
+        func endHang() {
+            isDiskHanging = false
+            if let block = unwritten { carryOut(.store(block)) }
+            unwritten = nil
+            perform()
         }
 
         func connect() {
@@ -431,6 +446,26 @@ struct SendingTests {
         #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10"])
     }
 
+    /// Such as after this machine's date was set back, by which the library measures its limit.
+    @Test(arguments: [true, false])
+    func aMessageOnWhichTheLibraryDoesNotReportIsSentAgain(isHandedOver: Bool) throws {
+        let world = World()
+        world.isHandingOver = isHandedOver
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        try world.publish(0..<10)
+        world.pass(0.15)
+        world.sent = []
+        world.pass(9)
+        #expect(world.sent.isEmpty)
+        world.pass(3)
+        // Handed over again, a message that still waits for the library would only wait twice.
+        #expect(world.sent.map(\.identifier) == (isHandedOver ? ["lab/d/s/e/0+10"] : []))
+        world.drain()
+        #expect(world.samples == (isHandedOver ? Array(0..<10) : []))
+    }
+
     /// Servers answer the same while they have no leader: the relay checks the stream, but not every time.
     @Test func aStreamThatWasDeletedIsMadeAgain() throws {
         let world = try World.describing(next: 0)
@@ -546,6 +581,70 @@ struct SendingTests {
             #expect(damage == nil && spool.synced > 100_000)
             let core = Sending(World().settings, spool, at: World.moment(0))
             #expect((1..<1_000).contains(core.spoolBytes))
+        }
+    }
+
+    @Test func whileTheDiskHangsMemoryIsBounded() throws {
+        let world = World()
+        world.settings.backlogBytes = 20_000
+        world.restart()
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        world.isDiskHanging = true
+        for first in stride(from: 0, to: 2_000, by: 10) {
+            try world.publish(first..<first + 10)
+            world.pass(0.15)
+        }
+        #expect(world.core.isBlocked && !world.core.isFull)
+        #expect(world.core.appender.count < 25_000)
+        let taken = world.core.samplesTaken
+        #expect(taken < 2_000)
+        world.endHang()
+        world.pass(1.5)
+        #expect(world.core.missing(world.name, at: world.now)?.request.from == taken)
+        world.drain()
+        #expect(world.samples == Array(0..<taken))
+        #expect(world.core.samplesLost == 0)
+    }
+
+    /// Such as by a bit that flipped in the first of many segments.
+    @Test func segmentsAfterDamageInTheSpoolAreSent() throws {
+        try withTemporaryDirectory { path in
+            let directory = Directory(path.appending("spool"))
+            let log = WriteAheadLog(in: directory, synced: 0)
+            // Each block has a segment.
+            let appender = LogAppender(log: "l", position: 0, segmentLength: 1)
+            let encoder = SampleBatchEncoder(
+                source: "p", device: "d", stream: "s", epoch: "e", fields: ["uptime", "x"], isPacked: false)
+            for first in [0, 10, 20] {
+                var body = ByteBuffer(capacity: 1_024)
+                [Double](repeating: 0, count: 20).withUnsafeBufferPointer {
+                    encoder.encode(
+                        sequence: first, count: 10, clock: ClockReading(uptime: 0, date: World.moment(0).date),
+                        rows: $0, into: &body)
+                }
+                let bytes = body.withUnsafeBytes { Array($0) }
+                Array("\(TopicArea.samples)d/s".utf8).withUnsafeBytes { topic in
+                    bytes.withUnsafeBytes { appender.append(eventAt: topic, body: $0, time: $0, packed: nil) }
+                }
+                let block = try #require(appender.takeBlock())
+                try log.append(block)
+            }
+            let file = directory.path.appending(WriteAheadLog.name(of: 0))
+            try OpenFile(file, .readWrite, action: "damage").write([0xFF], at: 40)
+            let (spool, damage) = try Sending.Spool.open(directory, log: "m")
+            #expect(damage?.path == file)
+            #expect(spool.streams[StreamName(device: "d", stream: "s")]?.last.end == 30)
+            let core = Sending(World().settings, spool, at: World.moment(0))
+            var events: [(event: RelayedEvent, position: Int)] = []
+            _ = try LogCursor(in: directory, at: spool.start).read(
+                from: spool.start, upTo: spool.synced, limit: .max
+            ) { frame in
+                if let event = frame.event.flatMap({ RelayedEvent($0) }) { events.append((event, frame.position)) }
+            }
+            core.loaded(events, next: spool.synced, at: World.moment(0))
+            #expect(Array(core.waiting).map(\.event.place?.from) == [10, 20])
         }
     }
 

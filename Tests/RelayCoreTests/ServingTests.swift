@@ -174,6 +174,34 @@ struct ServingTests {
         }
     }
 
+    /// Two sites have the same name, such as the default of cloned machines.
+    @Test(arguments: [["e", "f"], ["e", "f", "g"]])
+    func publishersThatSendAStreamUnderOneSiteNameAreReported(epochs: [String]) throws {
+        core.noteStream(madeAt: 1)
+        core.take([try description(sequence: 1)], at: Self.moment(0))
+        for message in 0..<24 {
+            let from = 10 * (message / epochs.count)
+            let epoch = epochs[message % epochs.count]
+            core.take(
+                [samples(from..<from + 10, sequence: UInt64(2 + message), epoch: epoch)],
+                at: Self.moment(0))
+            // A restart with a late message of the former run looks the same at first.
+            if message == 3 { #expect(warning("mixed", at: 1) == nil) }
+        }
+        #expect(warning("mixed", at: 2)?.contains("d/s under the site name lab") == true)
+        core.noteStream(madeAt: 2)
+        #expect(warning("mixed", at: 3) == nil)
+    }
+
+    /// Each start is a run.
+    @Test func aPublisherThatRestartsAgainAndAgainIsNotTakenForTwo() throws {
+        core.take([try description(sequence: 1)], at: Self.moment(0))
+        for run in 0..<50 {
+            core.take([samples(0..<10, sequence: UInt64(2 + run), epoch: "e\(run)")], at: Self.moment(0))
+        }
+        #expect(warning("mixed", at: 1) == nil)
+    }
+
     @Test func aStreamOfNATSThatIsMadeAnewEndsWarnings() throws {
         core.noteStream(madeAt: 1)
         core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
@@ -390,6 +418,37 @@ struct ServingTests {
         #expect(unknown.place == nil)
         #expect(unknown.knownEnd == 15)
         #expect(unknown.knownLast == sequence)
+    }
+
+    /// Such as of a publisher that fails after each start.
+    @Test func onlyTheLatestOfManyRunsAreRemembered() throws {
+        core.take([try description(sequence: 1)], at: Self.moment(0))
+        for run in 0..<5_000 {
+            let sequence = UInt64(2 * run + 2)
+            core.take(
+                [
+                    samples(0..<10, sequence: sequence, epoch: "e\(run)"),
+                    samples(10..<20, sequence: sequence + 1, epoch: "e\(run)"),
+                ], at: Self.moment(0))
+            _ = takeSent()
+        }
+        #expect(try plan("e4999", 15).place == 10_000...10_001)
+        for run in [4_600, 4_998] {
+            #expect(try plan("e\(run)", 15).place?.contains(UInt64(2 * run + 3)) == true)
+            #expect(try plan("e\(run)", 15).knownEnd == 20)
+        }
+        // Such a run is searched for at the servers' leader.
+        #expect(try plan("e0", 15).place == nil)
+    }
+
+    /// The headers of a message may contain any numbers.
+    @Test func impossibleCountsOfSamplesAreNoReasonToFail() throws {
+        for sequence in 1...2_000 {
+            core.take([samples(0..<1 << 53, sequence: UInt64(sequence))], at: Self.moment(0))
+            core.noteReplayed(1 << 53)
+            _ = takeSent()
+        }
+        #expect(core.samplesSent == .max && core.samplesReplayed == .max)
     }
 
     private func refusal(_ epoch: String, _ from: Int) -> RequestError? {

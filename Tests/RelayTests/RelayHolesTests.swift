@@ -1,12 +1,13 @@
 import FoundationEssentials
 import MessageBus
 import Messages
-import NATS
 import RelayCore
 import SystemPackage
 import TestSupport
 import Testing
 import ZeroMQ
+
+@testable import NATS
 
 /// A relay's answers about samples that its servers lack or do not return.
 @Suite(.timeLimit(.minutes(4)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
@@ -99,6 +100,32 @@ struct RelayHolesTests {
                 #expect(hole.from == 20 && hole.count == 10, "\(hole)")
                 let behind = try await Self.replay(from: 24, at: client)
                 #expect(behind.from == 20 && behind.count == 10, "\(behind)")
+            }
+        }
+    }
+
+    /// An administrator may change the stream: then replicas do not reply. Servers of version 2.9 give no answer at all.
+    @Test func samplesAreReplayedByTheLeaderIfOnlyItMayReply() async throws {
+        try await withTemporaryDirectory { directory in
+            let servers = try NATSServers(.current, count: 1, in: directory)
+            try await Self.withRelay(servers, in: directory) { client in
+                let connection = try NATSConnection(NATSSettings(servers: servers.addresses, name: "test"))
+                try await eventually("a connection", within: Self.limit) {
+                    connection.connectAgain()
+                    return connection.isConnected
+                }
+                let change = """
+                    {"name":"holdfast","subjects":["holdfast.>"],"retention":"limits","discard":"new","storage":"file",\
+                    "max_consumers":-1,"max_msgs":-1,"max_bytes":-1,"max_msg_size":-1,"num_replicas":1,\
+                    "duplicate_window":120000000000,"allow_direct":false}
+                    """
+                let answer = try connection.request(
+                    "$JS.API.STREAM.UPDATE.holdfast", change, limit: NATSConnection.requestLimit)
+                #expect(!String(decoding: answer, as: UTF8.self).contains(#""error""#))
+                let known = try await Self.replay(from: 3, at: client)
+                #expect(known.from == 0 && known.count == 10, "\(known)")
+                let hole = try await Self.replay(from: 12, at: client)
+                #expect(hole.from == 20 && hole.count == 10, "\(hole)")
             }
         }
     }

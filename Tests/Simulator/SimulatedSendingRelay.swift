@@ -190,6 +190,7 @@ final class SimulatedSendingRelay: WakingProgram {
         case .publish(let messages):
             lanes?.add(to: "messages", 0...2_000_000) { [self] in
                 for message in messages { publish(message, core) }
+                core.handedOver(messages, at: now)
             }
         case .notice(.malformed(let error)): simulation.violate("a message can't be read: \(error)")
         case .notice(.log(_, let message, let metadata)):

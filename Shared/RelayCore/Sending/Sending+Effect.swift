@@ -26,7 +26,7 @@ extension Sending {
         case prepare
         /// Get the last message of a stream from its leader, and its last description if requested: `answered`.
         case ask(StreamName, description: Bool)
-        /// Publish messages: `acknowledged` for each.
+        /// Publish messages: `handedOver`, and `acknowledged` for each that was sent.
         case publish([Message])
 
         indirect case notice(Notice)
@@ -104,6 +104,8 @@ extension Sending {
         /// The memory limit for events that were read from the spool, or are on their way there, and are not acknowledged, in
         /// bytes.
         package var windowBytes = 32 << 20
+        /// The memory limit for events that wait to be written into the spool, in bytes.
+        package var backlogBytes = 32 << 20
         /// The maximum amount read from the spool at once, in bytes.
         package var loadBytes = 4 << 20
 

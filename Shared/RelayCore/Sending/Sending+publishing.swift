@@ -12,6 +12,8 @@ extension Sending {
     /// How long health reports what the servers refused. An unchanged description is sent again within this time.
     private static let refusalLife = Duration.seconds(60)
     private static let pauses: ClosedRange<Int64> = 100_000_000...2_000_000_000
+    /// How long the library may take to report on a message, in nanoseconds. It should report within 3 s.
+    private static let reportLimit: Int64 = 10_000_000_000
 
     // MARK: Connection
 
@@ -35,6 +37,17 @@ extension Sending {
     package func noteGivenUp(at now: Moment) {
         isConnected = false
         acknowledged(underWay.keys.map { ($0, .unknown("the connection has ended")) }, at: now)
+    }
+
+    /// Treats pending messages as unknown if the library has not reported on them in time. Its own limit depends on this
+    /// machine's date: if the date is set back, it waits for that much longer.
+    func endWaits(at now: Moment) {
+        guard isConnected else { return }
+        // Messages that the library has not taken yet would only be handed to it again.
+        let late = underWay.filter { _, stream in
+            stream.sentAt.map { now.monotonic - $0 >= Self.reportLimit } ?? false
+        }.keys.sorted()
+        if !late.isEmpty { acknowledged(late.map { ($0, .unknown("no answer in time")) }, at: now) }
     }
 
     func prepare(at now: Moment) {
@@ -161,7 +174,7 @@ extension Sending {
         guard let message = message(of: stream) else { return nil }
         // Descriptions are ordered: the servers lack everything after the first description that they lack.
         if stream.leftDescriptions != .unknown { stream.leftDescriptions = .none }
-        stream.isUnderWay = true
+        (stream.isUnderWay, stream.sentAt) = (true, nil)
         if stream.firstSentAt == nil { stream.firstSentAt = now.elapsed }
         underWay[message.identifier] = stream
         return message
@@ -209,6 +222,15 @@ extension Sending {
         let stream = "\(settings.site)/\(message.name)"
         if let place = message.place { return "\(stream)/\(place.epoch)/\(place.from)+\(place.count)" }
         return "\(stream)/description/\(String(decoding: message.events[0].time, as: UTF8.self))"
+    }
+
+    /// Takes the end of `publish`.
+    /// - Parameter failed: the messages that were not sent.
+    package func handedOver(
+        _ messages: [Message], failed: [(identifier: String, outcome: Outcome)] = [], at now: Moment
+    ) {
+        for message in messages { underWay[message.identifier]?.sentAt = now.monotonic }
+        if !failed.isEmpty { acknowledged(failed, at: now) }
     }
 
     /// Takes the results of published messages.

@@ -9,7 +9,7 @@ extension Sending {
     private static let descriptionInterval: Int64 = 30_000_000_000
 
     /// Whether nothing is taken at present. Publishers keep the samples, which are replayed later.
-    package var isBlocked: Bool { isStopping || isFull || blockedUntil != .min }
+    package var isBlocked: Bool { isStopping || isFull || isBehind || blockedUntil != .min }
 
     /// Takes an event from a publisher.
     /// - Returns: the description, if the event is one.

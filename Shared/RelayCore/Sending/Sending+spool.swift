@@ -16,14 +16,15 @@ extension Sending {
     /// Unacknowledged bytes in the spool, including bytes that are not written yet.
     package var spoolBytes: Int {
         let undone = undone
-        let passed = holes.prefix { $0.lowerBound < undone }.reduce(0) {
-            $0 + min($1.upperBound, undone) - $1.lowerBound
-        }
-        return storedEnd - undone - (holeBytes - passed) + appender.count
+        let unused = holes.reduce(0) { $0 + max(0, $1.upperBound - max($1.lowerBound, undone)) }
+        return storedEnd - undone - unused + appender.count
     }
 
     /// Whether the spool has reached its size limit.
     package var isFull: Bool { spoolBytes >= settings.spoolLimit }
+
+    /// Whether too many events wait in memory, because the disk is slow or hangs.
+    var isBehind: Bool { appender.count >= settings.backlogBytes }
 
     /// The position before which everything is acknowledged.
     private var undone: Int { waiting.first?.position ?? unread ?? storedEnd }

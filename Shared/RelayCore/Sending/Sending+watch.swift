@@ -1,5 +1,6 @@
 import MessageBus
 import Messages
+import Recording
 import ServiceKit
 
 /// Health reports about publishers, servers and the spool.
@@ -19,6 +20,12 @@ extension Sending {
                     ? "the spool is full: \(ByteCount(bytes: spoolBytes).rounded) wait for the servers; publishers keep "
                         + "later samples for as long as their retention; raise --spool-limit to keep more here" : nil,
                 for: "full-spool"))
+        emit(
+            .warn(
+                isBehind
+                    ? "the spool's disk is too slow: \(ByteCount(bytes: appender.count).rounded) wait in memory; "
+                        + "publishers keep later samples for as long as their retention; check the disk" : nil,
+                for: "slow-spool"))
         watchServers(at: now)
     }
 

@@ -46,8 +46,7 @@ package final class Sending: RecoveringCore {
     var isFailing = false
     var storedEnd: Int
     /// Positions before `storedEnd` that failed writes used up: nothing is stored there.
-    var holes: [Range<Int>] { didSet { holeBytes = holes.reduce(0) { $0 + $1.count } } }
-    private(set) var holeBytes = 0
+    var holes: [Range<Int>]
     /// The end of the spool left by the previous run of the program.
     let leftEnd: Int
     /// The position of the first event that is not in memory; nil if all are.
@@ -92,7 +91,6 @@ package final class Sending: RecoveringCore {
         appender = LogAppender(log: spool.log, position: spool.end, segmentLength: settings.segmentLength)
         storedEnd = spool.synced
         holes = spool.holes
-        holeBytes = holes.reduce(0) { $0 + $1.count }
         trimmed = spool.start
         leftEnd = spool.end
         unread = spool.start < spool.synced ? spool.start : nil
@@ -126,6 +124,7 @@ package final class Sending: RecoveringCore {
 
     private func tick(at now: Moment) {
         watch(at: now)
+        endWaits(at: now)
         trim()
         load()
         for stream in streams {

@@ -46,6 +46,8 @@ package final class SentStream {
     /// The number of events in the pending message. A repeated message contains the same events.
     var groupCount = 0
     var isUnderWay = false
+    /// When the library took the pending message, on the monotonic clock; nil before.
+    var sentAt: Int64?
     /// Whether servers reported the message as a duplicate and are asked whether they really have it.
     var isInDoubt = false
     /// How often such a report was wrong. It is part of the identifier, since servers would take the same identifier for a

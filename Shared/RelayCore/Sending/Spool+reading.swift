@@ -15,14 +15,21 @@ extension Sending.Spool {
         var spool = Sending.Spool(log: log, start: 0, end: 0, synced: 0)
         // Acknowledged segments are deleted, so a log that does not begin at 0 is not damaged.
         let first = try WriteAheadLog.segments(in: directory).first
-        try reader.forEachFrame(from: first ?? 0) { frame in
+        func note(_ frame: LogFrame) {
             guard let event = frame.event.flatMap({ RelayedEvent($0) }), let place = event.place else { return }
             spool.note(place, of: event.name)
         }
+        try reader.forEachFrame(from: first ?? 0, note)
         spool.end = reader.end
         spool.synced = reader.synced
         spool.holes = reader.holes
         spool.start = first ?? spool.end
+        if reader.damage != nil {
+            // Later segments are sent too, so streams continue after them.
+            spool.streams = [:]
+            _ = try LogCursor(in: directory, at: spool.start).read(
+                from: spool.start, upTo: spool.synced, limit: .max, note)
+        }
         return (spool, reader.damage)
     }
 }

@@ -83,10 +83,12 @@ package struct SampleSearch<Content: Sendable>: Sendable {
     }
 
     /// Takes the reply to `next`.
-    /// - Parameter messages: in order; empty if there are none.
-    package mutating func take(_ messages: [Message]) {
+    /// - Parameters:
+    ///   - messages: in order; empty if there are none.
+    ///   - first: if the leader has no last message, the number of the first message of all subjects that it has.
+    package mutating func take(_ messages: [Message], first: UInt64 = 0) {
         switch phase {
-        case .locating(let search): locate(search, messages.first?.mark)
+        case .locating(let search): locate(search, messages.first?.mark, first: first)
         case .halving(var search):
             guard isOver(&search, messages.first) else { return phase = .halving(search) }
             guard let best, !search.wasToldLess else { return lack() }
@@ -101,10 +103,11 @@ package struct SampleSearch<Content: Sendable>: Sendable {
     }
 
     /// Continues the search for the publisher's run.
-    private mutating func locate(_ search: EpochSearch?, _ mark: ServedStream.Mark?) {
+    private mutating func locate(_ search: EpochSearch?, _ mark: ServedStream.Mark?, first: UInt64) {
         hasLocated = true
         guard var search else {
-            guard mark?.sequence ?? 0 >= knownLast else { return outcome = .unclear }
+            // Either the leader lags behind, or everything up to the last message known here was removed.
+            guard mark?.sequence ?? 0 >= knownLast || first > knownLast else { return outcome = .unclear }
             guard let mark else { return outcome = .unknownEpoch }
             return note(EpochSearch(range.epoch, last: mark))
         }

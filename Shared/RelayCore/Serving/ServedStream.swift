@@ -15,7 +15,7 @@ package struct ServedStream: Sendable {
 
     /// The initial number of messages per mark.
     private static let markInterval = 64
-    /// The maximum number of marks in memory. Beyond it, every second mark is dropped.
+    /// The maximum number of marks in memory.
     private static let maximumMarks = 2_048
 
     /// The maximum number of past publisher runs remembered.
@@ -115,13 +115,19 @@ package struct ServedStream: Sendable {
         published.map { $0.epoch != place.epoch || $0.end < place.end } ?? true
     }
 
-    /// Drops every second mark, but keeps the first and the last of each epoch.
+    /// Drops every second mark, but keeps the first and the last of each epoch. If there are too many epochs for that, drops the
+    /// oldest quarter too: those epochs are then unknown, like those that ended before this program started.
     private mutating func thin() {
-        interval *= 2
-        marks = marks.enumerated().filter { index, mark in
+        let kept = marks.enumerated().filter { index, mark in
             index.isMultiple(of: 2) || index == marks.count - 1 || marks[index - 1].place.epoch != mark.place.epoch
                 || marks[index + 1].place.epoch != mark.place.epoch
         }.map(\.element)
+        if kept.count > Self.maximumMarks / 4 * 3 {
+            marks = Array(kept.dropFirst(kept.count / 4))
+        } else {
+            interval *= 2
+            marks = kept
+        }
     }
 
     func description(replay: String, sequence: Int, at now: Int64) -> StreamDescription {

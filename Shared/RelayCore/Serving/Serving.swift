@@ -48,6 +48,11 @@ package final class Serving: ProgramCore {
     private static let interval: Int64 = 1_000_000_000
     /// A stream is no longer described if nothing of it arrived for this long, in nanoseconds.
     package static let memory: Int64 = 3_600_000_000_000
+    /// After this many returns to former runs, a stream is taken for that of several publishers. At a restart, late messages
+    /// of the former run may return to it once or twice.
+    private static let maximumReturns = 10
+    /// The maximum number of a stream's former runs that are remembered for that.
+    private static let rememberedRuns = 8
 
     private let settings: Settings
     private let source: String
@@ -69,6 +74,11 @@ package final class Serving: ProgramCore {
     private var refusedAt: Int64?
     /// A stream name that two sites use, the sites, and when the other site's stream last arrived, on the monotonic clock.
     private var twice: (name: StreamName, served: String, other: String, at: Int64)?
+    /// For each stream with several runs: its former runs, and how often in succession the stream returned to one of them.
+    private var returns: [StreamName: (runs: [String], count: Int)] = [:]
+    /// A stream that several publishers send under one site's name, the site, and when it last returned to a former run, on the
+    /// monotonic clock.
+    private var mixed: (name: StreamName, site: String, at: Int64)?
     private var problem: String?
     package private(set) var isConnected = false
     /// Whether the servers' streams are known. Until then, an unknown stream may still be stored.
@@ -119,7 +129,7 @@ package final class Serving: ProgramCore {
         guard let made, made != time else { return }
         for name in streams.keys { streams[name]?.beginAnew() }
         (ended, descriptions, latest, marks, awaited, undescribed) = ([:], [:], [:], [:], [:], [])
-        (refusedAt, twice) = (nil, nil)
+        (refusedAt, twice, mixed, returns) = (nil, nil, nil, [:])
         watch()
         emit(
             .log(
@@ -212,12 +222,13 @@ package final class Serving: ProgramCore {
         if let latest = latest[name], mark.sequence < latest.sequence {
             guard mark.place.epoch == latest.place.epoch else { return }
         } else if latest[name] != nil || latest.count < 2 * settings.maximumStreams {
+            if let last = latest[name]?.place.epoch { noteRun(of: message, mark.place.epoch, after: last, at: now) }
             latest[name] = mark
         }
         streams[name]?.note(mark, heard: message.time)
         knowUndescribed(name)
         if undescribed.contains(name) { marks[name] = mark }
-        samplesSent += mark.place.count
+        samplesSent = samplesSent.addingClamped(mark.place.count)
         for event in message.content.events {
             if let age = event.age(at: now.date) { delays.record(nanoseconds: age) }
             emit(.send(event))
@@ -225,6 +236,19 @@ package final class Serving: ProgramCore {
         if let description = awaited.removeValue(forKey: name), let description {
             descriptions[name] = nil
             takeDescription(description, at: now)
+        }
+    }
+
+    /// Notes which run a message belongs to. A publisher never returns to a run; several publishers of one name alternate.
+    private func noteRun(of message: Message, _ epoch: String, after last: String, at now: Moment) {
+        guard epoch != last else { return }
+        let name = message.content.name
+        var (runs, count) = returns[name] ?? ([], 0)
+        count = runs.contains(epoch) ? count + 1 : 0
+        runs = (runs.filter { $0 != epoch && $0 != last } + [last]).suffix(Self.rememberedRuns)
+        returns[name] = (runs, count)
+        if count >= Self.maximumReturns, mixed == nil || mixed?.name == name {
+            mixed = (name, message.site, now.monotonic)
         }
     }
 
@@ -298,7 +322,7 @@ package final class Serving: ProgramCore {
     }
 
     private func forget(_ name: StreamName) {
-        (streams[name], ended[name], latest[name], described[name]) = (nil, nil, nil, nil)
+        (streams[name], ended[name], latest[name], described[name], returns[name]) = (nil, nil, nil, nil, nil)
         undescribed.remove(name)
     }
 
@@ -351,7 +375,7 @@ package final class Serving: ProgramCore {
             knownLast: stream.last?.sequence ?? 0)
     }
 
-    package func noteReplayed(_ samples: Int) { samplesReplayed += samples }
+    package func noteReplayed(_ samples: Int) { samplesReplayed = samplesReplayed.addingClamped(samples) }
 
     // MARK: Health
 
@@ -367,6 +391,9 @@ package final class Serving: ProgramCore {
     private func endWarnings(at now: Moment) {
         if let twice, streams[twice.name]?.site != twice.served || now.monotonic - twice.at >= Self.memory {
             self.twice = nil
+        }
+        if let mixed, streams[mixed.name]?.site != mixed.site || now.monotonic - mixed.at >= Self.memory {
+            self.mixed = nil
         }
         if let refusedAt, streams.count < settings.maximumStreams || now.monotonic - refusedAt >= Self.memory {
             self.refusedAt = nil
@@ -386,6 +413,12 @@ package final class Serving: ProgramCore {
                     "the sites \($0.served) and \($0.other) both have a stream \($0.name): only that of \($0.served) is served; give "
                         + "devices different names, or run a relay for each site with --site"
                 }, for: "twice"))
+        emit(
+            .warn(
+                mixed.map {
+                    "several publishers send a stream \($0.name) under the site name \($0.site), and their samples are mixed: give each "
+                        + "site a different --site, and devices of a site different names"
+                }, for: "mixed"))
         emit(
             .warn(
                 refusedAt != nil

@@ -138,7 +138,7 @@ extension SendingEngine {
             }
             return failed
         }
-        if !failed.isEmpty { core.acknowledged(failed, at: now) }
+        core.handedOver(messages, failed: failed, at: now)
     }
 
     /// After this many milliseconds without a reply, the result of a message is unknown, and it is published again.

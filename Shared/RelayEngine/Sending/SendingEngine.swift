@@ -45,7 +45,11 @@ actor SendingEngine: Engine {
         lock = try DataLock.acquire(in: data, directory: Self.directoryName, for: Program.relay.rawValue)
         let directory = Directory(data.appending(Self.directoryName).appending("spool"))
         let (spool, damage) = try Sending.Spool.open(directory, log: UUID().uuidString)
-        if let damage { host.logger.error("\(damage)") }
+        if let damage {
+            host.logger.error(
+                "a spool file is damaged: its data from this byte on is not sent",
+                metadata: ["file": "\(damage.path)", "byte": "\(damage.offset)"])
+        }
         runtime = Runtime(host)
         core = Sending(
             Sending.Settings(

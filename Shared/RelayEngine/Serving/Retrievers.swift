@@ -165,7 +165,8 @@ private final class Retriever {
             case .last:
                 let last = try connection.lastMessage(
                     of: plan.subject, in: stream, headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
-                search.take(last?.located.map { [$0] } ?? [])
+                let first = try last == nil ? connection.streamState(stream, limit: milliseconds(until: end)).first : 0
+                search.take(last?.located.map { [$0] } ?? [], first: first)
             case .message(let sequence, let isAtLeader):
                 let found = try located(from: sequence) { next throws(NATSError) in
                     try message(from: next, plan, atLeader: isAtLeader, until: end).map { [$0] } ?? []
@@ -185,10 +186,15 @@ private final class Retriever {
     private func message(
         from sequence: UInt64, _ plan: ReplayPlan, atLeader isAtLeader: Bool, until end: Int64
     ) throws(NATSError) -> NATSMessage? {
-        guard isAtLeader else {
-            return try connection.message(
-                of: plan.subject, in: stream, from: sequence, headers: RelayedMessage.Header.all,
-                limit: milliseconds(until: end))
+        if !isAtLeader {
+            do throws(NATSError) {
+                return try connection.message(
+                    of: plan.subject, in: stream, from: sequence, headers: RelayedMessage.Header.all,
+                    limit: milliseconds(until: end))
+            } catch {
+                // Without `allow_direct` only the leader replies.
+                guard error.isUnavailable else { throw error }
+            }
         }
         let place = try connection.sequenceAtLeader(
             of: plan.subject, in: stream, from: sequence, limit: milliseconds(until: end))
@@ -245,9 +251,15 @@ private final class Retriever {
             hasBatches = try connection.serverVersion(leading: stream, limit: milliseconds(until: end)).sendsBatches
         }
         if hasBatches == true {
-            return try connection.messages(
-                of: plan.subject, in: stream, from: sequence, count: Self.batch, maximumBytes: 1 << 20,
-                headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
+            do throws(NATSError) {
+                return try connection.messages(
+                    of: plan.subject, in: stream, from: sequence, count: Self.batch, maximumBytes: 1 << 20,
+                    headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
+            } catch {
+                // Without `allow_direct` only the leader replies.
+                guard error.isUnavailable else { throw error }
+                return try message(from: sequence, plan, atLeader: true, until: end).map { [$0] } ?? []
+            }
         }
         return try message(from: sequence, plan, atLeader: false, until: end).map { [$0] } ?? []
     }

@@ -32,6 +32,8 @@ actor ServingEngine: Engine {
     private let link: ServerLink
     private let connection: NATSConnection
     private let fetching: OwnThread<Consumption>
+    /// Nil once the streams are known.
+    private var lastMessages: LastMessages?
     let retrievers: Retrievers
     private var body = ByteBuffer(capacity: 1 << 12)
     /// The size of the next fetch, adapted to the number of batches in recent messages.
@@ -57,6 +59,7 @@ actor ServingEngine: Engine {
         fetching = try OwnThread(name: "nats", Consumption())
         link = ServerLink()
         connection = try await link.connect(settings.connection(), on: fetching)
+        lastMessages = try LastMessages(connection, stream: settings.natsStream)
         retrievers = try Retrievers(connection, link, stream: settings.natsStream, clock: Self.clock)
         thread = try SocketThread(name: "relay")
     }
@@ -114,6 +117,7 @@ actor ServingEngine: Engine {
         if !core.hasLearned {
             try await know(filter, publishedUpTo: place.published)
             core.finishKnowing()
+            lastMessages = nil
         }
         try await catchUp()
         core.noteServers(isConnected: link.isConnected, problem: nil)
@@ -139,6 +143,7 @@ actor ServingEngine: Engine {
     /// Learns which streams the servers have.
     /// - Parameter place: everything up to this number was published here.
     private func know(_ filter: String, publishedUpTo place: UInt64) async throws(NATSError) {
+        guard let lastMessages else { return }
         let (connection, stream) = (connection, settings.natsStream)
         let (subjects, time) = try await fetching.run { _ throws(NATSError) in
             (
@@ -149,24 +154,18 @@ actor ServingEngine: Engine {
         if let time = time.flatMap({ try? WallTime(iso8601: $0) }) {
             core.noteServers(time: time.nanosecondsSince1970, at: now)
         }
-        let names = Set(subjects.compactMap { RelaySubject($0) })
-        for subject in names.sorted(by: { $0.samples < $1.samples }) {
-            let (description, last) = try await fetching.run { _ throws(NATSError) in
-                // These calls ask the leader: a replica that was unavailable may lack messages that this program or its previous
-                // run already published.
-                (
-                    try connection.lastMessage(
-                        of: subject.descriptions, in: stream, headers: RelayedMessage.Header.all),
-                    try connection.lastMessage(of: subject.samples, in: stream, headers: RelayedMessage.Header.all)
-                )
-            }
-            if let description = description.flatMap(Serving.Message.init) {
-                core.know(
-                    description, last: last.flatMap(Serving.Message.init), publishedUpTo: place, at: now)
-            } else {
-                core.knowUndescribed(subject.name)
+        var left = Set(subjects.compactMap { RelaySubject($0) }).sorted { $0.samples < $1.samples }[...]
+        while !left.isEmpty {
+            for (subject, last) in try await lastMessages.find(left.prefix(LastMessages.maximumAtOnce)) {
+                if let description = last.description.flatMap(Serving.Message.init) {
+                    core.know(
+                        description, last: last.samples.flatMap(Serving.Message.init), publishedUpTo: place, at: now)
+                } else {
+                    core.knowUndescribed(subject.name)
+                }
             }
             perform()
+            left = left.dropFirst(LastMessages.maximumAtOnce)
         }
     }
 

@@ -1,0 +1,13 @@
+/// A limit for several waits together, on a clock that nobody sets. libnats waits by this machine's date.
+struct TimeLimit {
+    private let end: ContinuousClock.Instant
+
+    /// - Parameter limit: in milliseconds.
+    init(_ limit: Int64) { end = ContinuousClock.now + .milliseconds(limit) }
+
+    /// The milliseconds left; 0 at the end.
+    var left: Int64 {
+        let (seconds, attoseconds) = ContinuousClock.now.duration(to: end).components
+        return max(0, seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
+    }
+}
