@@ -67,7 +67,11 @@ struct CreateCommand: ParsableCommand {
     /// Locks the session, so that no running archiver writes the same file in the meantime.
     private func claim(_ session: SessionIdentifier, in archives: Directory) throws(ArchiveError) -> DirectoryLock {
         do throws(RecordingError) {
+            let isFirst = to == nil && !archives.exists
             try archives.create()
+            // Otherwise, the programs' user could not use what root created. If that is not permitted, the directory
+            // stays this user's.
+            if isFirst { try? archives.takeOwner(of: Directory(archives.path.removingLastComponent())) }
             if let claim = try DirectoryLock.take(session.text, in: archives) { return claim }
         } catch {
             throw ArchiveError(error)

@@ -98,10 +98,17 @@ package struct ArchiveDirectory: Sendable {
         let made = Result { () throws(RecordingError) in
             try note(ArchiveRecord.self, of: session, in: Self.recordSuffix)
         }
-        let receipt = try note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)
+        let noted = try note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)
         let recorded = try? SessionDirectory.open(session, in: data)
         view.exists = recorded != nil
+        let isFinished = recorded?.hasChecksums ?? false
         let known = Result { () throws(RecordingError) in try recorded?.record() }
+        // Archives from before the recorder finished the session may lack its last samples: they are made again.
+        func isOutdated(_ note: some ArchiveNote) -> Bool {
+            guard isFinished, note.isOfUnfinishedSession else { return false }
+            return isNote(note, of: try? known.get())
+        }
+        let receipt = noted.flatMap { isOutdated($0) ? nil : $0 }
         if let receipt, isNote(receipt, of: try? known.get()) {
             view.receipt = receipt
             // After a receipt, the session's content does not matter.
@@ -113,9 +120,12 @@ package struct ArchiveDirectory: Sendable {
             view.isCancelled = status == .cancelled
             // The recorder writes the checksums last. They are missing if the session failed before its end, but then the
             // recorder may still be writing its files.
-            view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded, at: now))
+            view.isOver = status.isOver && (isFinished || status == .failed && isQuiet(recorded, at: now))
         }
-        let record = try made.get()
+        // An archive that was not uploaded may have the only copy of a file that was removed since.
+        let record = try made.get().flatMap { record in
+            isOutdated(record) && record.files.allSatisfy { recorded?.isFile($0.name) ?? false } ? nil : record
+        }
         if let record, isNote(record, of: try known.get()) {
             view.record = record
             view.archiveExists = record.archives.allSatisfy { directory.contains($0.name) }
@@ -248,10 +258,19 @@ package struct ArchiveDirectory: Sendable {
         return try DirectoryLock.take(session.text, in: directory)
     }
 
-    /// Writes a record durably.
-    package func write(_ record: ArchiveRecord) throws(RecordingError) {
-        try directory.replace(
-            record.session.text + Self.recordSuffix, with: StoredDocument(record, list: "files", \.files))
+    /// Writes a record durably. If the disk has no room for it, its archives are removed: without a record they are
+    /// made again, and that would need room for both.
+    package func write(_ record: ArchiveRecord, calls: FileCalls = .system) throws(RecordingError) {
+        do throws(RecordingError) {
+            try directory.replace(
+                record.session.text + Self.recordSuffix, with: StoredDocument(record, list: "files", \.files),
+                calls: calls)
+        } catch {
+            if error.code == .noSpace {
+                for archive in record.archives { try? Directory.removeFile(directory.path.appending(archive.name)) }
+            }
+            throw error
+        }
     }
 
     /// Writes a receipt durably and removes the record.

@@ -1,3 +1,4 @@
+package import Archives
 package import Messages
 package import Recording
 
@@ -8,6 +9,13 @@ package protocol ArchiveNote: Decodable {
     var startDate: WallTime? { get }
     /// When the note was written.
     var date: WallTime { get }
+    /// Files of the session that could not be archived; nil if there are none.
+    var leftOut: [ArchiveMetadata.LeftOut]? { get }
     /// Whether the note has a supported schema and is consistent.
     var isSound: Bool { get }
+}
+
+extension ArchiveNote {
+    /// Whether the archives were made before the recorder finished the session.
+    var isOfUnfinishedSession: Bool { leftOut?.contains(.unfinished) ?? false }
 }

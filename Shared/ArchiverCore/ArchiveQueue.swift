@@ -78,6 +78,14 @@ struct ArchiveQueue {
         entries.filter { $0.value.failure?.retry == .never && !$0.value.isTaken }.keys.sorted()
     }
 
+    /// The sessions that wait for a point in time, by name.
+    func waitingForTime() -> [SessionIdentifier] {
+        entries.filter { _, entry in
+            guard case .date = entry.due else { return false }
+            return !entry.isTaken
+        }.keys.sorted()
+    }
+
     /// The numbers of sessions waiting and being worked on in a lane.
     func counts(in lane: ArchiveLane) -> (waiting: Int, working: Int) {
         let entries = entries.values.filter { $0.lane == lane }

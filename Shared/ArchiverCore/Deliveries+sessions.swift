@@ -8,8 +8,8 @@ import ServiceKit
 
 /// Finding sessions, including those that ended without an event or while no archiver ran.
 extension Deliveries {
-    /// How long a finished session is ignored by scans, in nanoseconds. It may have been removed, and another session of its name
-    /// may have ended unnoticed.
+    /// How long a finished session, or one that waits for a point in time, is ignored by scans, in nanoseconds. It may have been
+    /// removed, and another session of its name may have ended unnoticed.
     private static let settledTime: Int64 = 3_600_000_000_000
 
     /// Looks at all sessions now.
@@ -50,6 +50,7 @@ extension Deliveries {
             if now.monotonic >= forgetAt {
                 settled = []
                 forgetAt = now.monotonic.adding(Self.settledTime)
+                unlooked += queue.waitingForTime().filter { !known.contains($0) }
             }
             settled.subtract(discarded)
             unlooked += sessions.filter { !settled.contains($0) && !queue.contains($0) && !known.contains($0) }

@@ -95,14 +95,21 @@ extension ArchiveEngine {
         do throws(ArchiveError) {
             let (made, logs) = try await maker.run { [folder] archiver throws(ArchiveError) in
                 let directory: SessionDirectory
-                let logs: [LogName]
+                let record: SessionRecord
                 do throws(RecordingError) {
                     directory = try SessionDirectory.open(session, in: folder.data)
-                    logs = try directory.record().logs.map(\.name)
+                    record = try directory.record()
                 } catch {
                     throw ArchiveError(error)
                 }
-                return (try archiver.archive(directory, to: folder.directory, at: date), logs)
+                // An archive is named after the record, so it would replace that of the other session.
+                guard record.session == session else {
+                    throw ArchiveError(
+                        .invalidParameter,
+                        "recordings/\(session) has the record of session \(record.session), so it is a copy or was "
+                            + "renamed: rename it back, or move the directory away if it is a copy.")
+                }
+                return (try archiver.archive(directory, to: folder.directory, at: date), record.logs.map(\.name))
             }
             health.clear(Self.certificateDates)
             return .success(ArchiveRecord(session, made: made, logs: logs, date: date))

@@ -1,7 +1,14 @@
 import Glibc
-import SystemPackage
+package import SystemPackage
 
 extension Directory {
+    /// If this process is root, gives a file that it created in the directory the directory's owner and group.
+    /// Otherwise, the programs' user could not open what root created.
+    package func giveOwner(to file: FileDescriptor) {
+        guard geteuid() == 0, let owner = try? path.stat() else { return }
+        _ = fchown(file.rawValue, owner.userID.rawValue, owner.groupID.rawValue)
+    }
+
     /// Gives the directory, and those of its entries that this process's user owns, the owner and the group of another
     /// directory. Otherwise, the programs' user could not read what root created. When this returns, the change survives a power
     /// cut.

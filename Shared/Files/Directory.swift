@@ -71,6 +71,35 @@ package struct Directory: Hashable, Sendable {
     package func replace(
         _ name: String, with pieces: some Sequence<[UInt8]>, calls: FileCalls = .system
     ) throws(RecordingError) {
+        var pieces = pieces.makeIterator()
+        try replace(name, calls: calls) { () throws(RecordingError) -> [UInt8]? in pieces.next() }
+    }
+
+    /// Replaces a file by a new file with the same bytes, of which few are in memory at a time. If the disk has no room for the
+    /// copy, the file stays as it is.
+    package func replaceByCopy(_ name: String, calls: FileCalls = .system) throws(RecordingError) {
+        let file = try OpenFile(path.appending(name), .readOnly, action: "read")
+        let (needed, free) = (Int(try file.byteCount()), try freeBytes())
+        // Otherwise, other files could not be written to until the copy fails.
+        guard needed < free else {
+            throw RecordingError(
+                .noSpace, action: "copy", path: file.path,
+                reason: "the copy needs \(needed) bytes, and \(free) bytes are free",
+                advice: "Everything recorded so far is intact. Free some space.")
+        }
+        let size = 1 << 20
+        var offset = 0
+        try replace(name, calls: calls) { () throws(RecordingError) -> [UInt8]? in
+            let piece = try file.bytes(in: offset..<(offset + size))
+            offset += piece.count
+            return piece.isEmpty ? nil : piece
+        }
+    }
+
+    /// - Parameter next: returns the next piece; nil at the end.
+    private func replace(
+        _ name: String, calls: FileCalls, with next: () throws(RecordingError) -> [UInt8]?
+    ) throws(RecordingError) {
         let temporary = Self.temporaryName(for: name)
         if contains(temporary) {
             // Left behind by a program that was killed here.
@@ -79,7 +108,7 @@ package struct Directory: Hashable, Sendable {
         do {
             let file = try OpenFile(creating: path.appending(temporary), [], calls: calls)
             var length = 0
-            for piece in pieces {
+            while let piece = try next() {
                 try file.write(piece, at: Int64(length))
                 length += piece.count
             }
@@ -97,7 +126,10 @@ package struct Directory: Hashable, Sendable {
 
     /// The final name of a file that is still under `temporaryName(for:)`; nil for any other file.
     package static func finalName(ofTemporary name: String) -> String? {
-        name.hasPrefix(".") && name.hasSuffix(".new") ? String(name.dropFirst().dropLast(4)) : nil
+        // As a character, a combining mark at the beginning of the final name would take the dot.
+        let bytes = name.utf8
+        guard bytes.starts(with: ".".utf8), bytes.suffix(4).elementsEqual(".new".utf8) else { return nil }
+        return String(decoding: bytes.dropFirst().dropLast(4), as: UTF8.self)
     }
 
     /// Renames a file, and replaces an existing one. The entries are not synced.

@@ -33,10 +33,8 @@ package final class DirectoryLock: Sendable {
     /// - Returns: nil while it is claimed elsewhere, in this program or another.
     package static func take(_ name: String, in directory: Directory) throws(RecordingError) -> DirectoryLock? {
         guard let file = try OpenFile.lock(directory.path.appending(fileName(name))) else { return nil }
-        // Otherwise, after a kill, the programs' user could not open what root created.
-        if geteuid() == 0, let owner = try? directory.path.stat() {
-            _ = fchown(file.descriptor.rawValue, owner.userID.rawValue, owner.groupID.rawValue)
-        }
+        // It remains after a kill.
+        directory.giveOwner(to: file.descriptor)
         return DirectoryLock(file)
     }
 }

@@ -19,7 +19,7 @@ extension StreamFiles {
     /// The sessions that have a directory.
     package struct SessionList: Sendable {
         package let sessions: [SessionIdentifier]
-        /// Whether the `recordings` directory has any entry.
+        /// Whether the `recordings` directory has any entry that is not hidden.
         package let hasRecordings: Bool
         /// Sessions that were retired but not erased: their removal was interrupted.
         package let retired: [SessionIdentifier]

@@ -54,6 +54,9 @@ extension StreamFiles {
                 // An earlier session of this name, whose removal was published, is gone.
                 publishedRemains.remove(session)
                 wantComparison(of: session)
+            case .gone:
+                remains[session] = nil
+                wantComparison(of: session)
             case .kept(let reason):
                 keptRemains.insert(session)
                 if let reason {
@@ -119,6 +122,8 @@ extension StreamFiles {
 /// The outcome of retiring a session.
 package enum RemainsOutcome: Hashable, Sendable {
     case retired(bytes: Int)
+    /// The session does not exist any more: another program removed it, for example because it was discarded.
+    case gone
     /// The session has files, is not over, or was not uploaded completely. A reason is given only if something is wrong.
     case kept(String?)
 }

@@ -172,6 +172,30 @@ import Testing
         }
     }
 
+    /// A session is removed while its copies wait for their time, and the end of another one of its name is missed.
+    @Test func aSessionThatWaitsForAPointInTimeIsLookedAtAgain() throws {
+        let session = try SessionIdentifier("s")
+        let core = Deliveries(
+            Deliveries.Settings(
+                policy: ArchivePolicy(uploads: true, keepRecordings: .time(.seconds(1_000_000))),
+                retries: RetryPolicy(), uploads: 1, rescanInterval: 300_000_000_000, logManager: "log-manager"))
+        let start = Moment.after(0)
+        var record = ArchiveRecord(session, made: [], logs: [], date: start.date)
+        record.files = [ArchiveRecord.File(name: "a", bytes: 1, sha256: "", archive: "s.zip")]
+        var receipt = ArchiveReceipt(record, [])
+        receipt.marked = start.date
+        core.begin(at: start)
+        core.scanned(.success([session]), at: start)
+        core.looked(session, .success(SessionView(exists: true, isOver: true, receipt: receipt)), at: start)
+        #expect(Self.nextWork(of: core) == ["scan", "look at s"])
+        let later = Moment.after(3600)
+        core.wake(at: later)
+        core.scanned(.success([session]), at: later)
+        #expect(Self.nextWork(of: core) == ["scan", "look at s"])
+        core.looked(session, .success(SessionView(exists: true, isOver: true)), at: later)
+        #expect(Self.nextWork(of: core) == ["claim s"])
+    }
+
     /// The discard comes while the archive is being made, or after that failed; then its event may be missed.
     @Test(arguments: ["making", "failed", "unheard"])
     func theFailureOfADiscardedSessionDoesNotKeepALaterOneOfItsName(discarded: String) throws {

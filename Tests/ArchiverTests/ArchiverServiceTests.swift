@@ -331,6 +331,31 @@ struct ArchiverServiceTests {
         }
     }
 
+    /// Its archive has the name of the session's own, and would replace it.
+    @Test func aCopyOfASessionIsNotArchived() async throws {
+        try await withDirectories { data, out in
+            try await ArchiverUnderTest.run(in: data) { archiver in
+                let session = try finished(in: data)
+                try await archiver.wait(for: "s1", .archived)
+                let archive = try session.archives.read("s1.zip")
+                let (copy, place) = (out.appending("copy"), data.appending("recordings/s1-recovered"))
+                try FileManager.default.copyItem(
+                    atPath: session.directory.directory.path.string, toPath: copy.string)
+                try Data("a note".utf8).write(to: URL(filePath: copy.appending("note.txt").string))
+                // At once, so that the archiver does not find half a copy.
+                try FileManager.default.moveItem(atPath: copy.string, toPath: place.string)
+                let status = try await archiver.wait(for: "s1-recovered", .failed)
+                #expect(status.reason?.contains("record of session s1,") == true)
+                #expect(try session.archives.read("s1.zip") == archive)
+                try FileManager.default.removeItem(atPath: place.string)
+                try await eventually("health") {
+                    !archiver.health.reply.reasons.contains { $0.contains("s1-recovered") }
+                }
+            }
+            #expect(try names(in: data.appending("archives")) == ["s1.archive.json", "s1.zip"])
+        }
+    }
+
     @Test func aReceiptOfAnOlderArchiverIsBelievedIfTheSessionStartedBefore() throws {
         try withTemporaryDirectory { data in
             let session = try finished(in: data)
@@ -635,6 +660,50 @@ struct ArchiverServiceTests {
             #expect(try folder.view(of: session.record.session, at: .now).isOver)
             try session.directory.writeChecksums()
             #expect(try folder.view(of: session.record.session, at: .now).isOver)
+        }
+    }
+
+    /// A recorder may finish the session later, with samples that its archives lack.
+    @Test func theArchiveOfAnUnfinishedSessionIsMadeAgainOnceItIsFinished() throws {
+        try withTemporaryDirectory { data in
+            let session = try ArchivedSession("s1", in: data)
+            try session.addLog(from: 0)
+            try session.finish(status: .failed, hasChecksums: false)
+            let (folder, name) = (ArchiveDirectory(data), session.record.session)
+            let made = try session.archive()
+            #expect(made[0].metadata.leftOut == [ArchiveMetadata.LeftOut.unfinished])
+            let record = ArchiveRecord(name, made: made, logs: [], date: .now)
+            try folder.write(record)
+            #expect(try folder.view(of: name, at: .now).record != nil)
+            try folder.write(ArchivePolicyTests.receipt(record))
+            #expect(try folder.view(of: name, at: .now).receipt != nil)
+            let disposal = SessionDisposal(in: data)
+            #expect(try disposal.view(name, PersonalName(of: "s1")).unarchived == [SessionDirectory.checksumsName])
+            try session.addLog(from: 10)
+            try session.finish(status: .failed)
+            let view = try folder.view(of: name, at: .now)
+            #expect(view.isOver)
+            #expect(view.receipt == nil && view.record == nil && view.earlier == nil)
+            // The record of the new archive is beside the old receipt.
+            let again = ArchiveRecord(name, made: try session.archive(), logs: [], date: .now)
+            try folder.write(again)
+            #expect(try folder.view(of: name, at: .now).record?.archives == again.archives)
+            try folder.write(ArchivePolicyTests.receipt(again))
+            #expect(try folder.view(of: name, at: .now).receipt?.leftOut == nil)
+            #expect(try folder.view(of: name, at: .now).archiveExists)
+            #expect(try disposal.view(name, PersonalName(of: "s1")).unarchived.isEmpty)
+        }
+    }
+
+    /// It would be made again, and the disk would need room for both.
+    @Test func anArchiveIsRemovedIfThereIsNoRoomForItsRecord() throws {
+        try withTemporaryDirectory { data in
+            let session = try finished(in: data)
+            let record = ArchiveRecord(session.record.session, made: try session.archive(), logs: [], date: .now)
+            var calls = FileCalls.system
+            calls.write = { _, _, _ throws(Errno) in throw .noSpace }
+            #expect(throws: RecordingError.self) { try ArchiveDirectory(data).write(record, calls: calls) }
+            #expect(try names(in: data.appending("archives")).isEmpty)
         }
     }
 

@@ -2,6 +2,7 @@ import ArchiveStorage
 import Archives
 import Files
 import FoundationEssentials
+import Glibc
 import Messages
 import Recording
 import SystemPackage
@@ -64,6 +65,22 @@ struct CommandTests {
             (end, output) = try await run(create, in: data)
             #expect(end == .exited(0), "\(output)")
             #expect(try session.archives.read("s1.zip") != before)
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs root"))
+    func rootMakesAnArchiveForTheOwnerOfTheDataDirectory() async throws {
+        try await withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog()
+            try session.finish()
+            #expect(chown(data.string, 65_533, 65_534) == 0)
+            let (end, output) = try await run(["create", "recordings/s1"], in: data)
+            #expect(end == .exited(0), "\(output)")
+            for path in [session.archives.path, session.archives.path.appending("s1.zip")] {
+                let status = try path.stat()
+                #expect([status.userID.rawValue, status.groupID.rawValue] == [65_533, 65_534], "\(path)")
+            }
         }
     }
 

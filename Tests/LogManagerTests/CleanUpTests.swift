@@ -160,6 +160,44 @@ struct CleanUpTests {
         }
     }
 
+    @Test func recordingsThatAreNotMountedKeepTheirMarks() async throws {
+        try await withTemporaryDirectory { data in
+            let path = try StoredSession(in: data).finish()
+            try await LogManagerUnderTest.run(in: data) { manager in
+                let done = try await manager.send(LogsMarkUploaded(paths: [path])).done
+                #expect(done == [path])
+            }
+            let (recordings, disk) = (data.appending("recordings"), data.appending("disk"))
+            try FileManager.default.moveItem(atPath: recordings.string, toPath: disk.string)
+            // A recorder began in the empty directory.
+            try Directory(recordings.appending(".wal")).create()
+            try Directory(recordings).replace(".lock", with: [])
+            try await LogManagerUnderTest.run(in: data) { manager in
+                let known = try await manager.paths()
+                #expect(known == [path])
+                #expect(manager.health.reply.reasons.contains { $0.contains("is the disk mounted?") })
+            }
+            try FileManager.default.removeItem(atPath: recordings.string)
+            try FileManager.default.moveItem(atPath: disk.string, toPath: recordings.string)
+            try await LogManagerUnderTest.run(in: data) { manager in
+                let uploaded = try await manager.send(LogsList(uploaded: true)).files
+                #expect(uploaded.map(\.path) == [path])
+            }
+        }
+    }
+
+    @Test func theWriteAheadLogIsCountedOnce() async throws {
+        try await withTemporaryDirectory { data in
+            let log = Directory(data.appending("recordings/.wal"))
+            try log.create()
+            try log.replace("0000000000000000.wal", with: [UInt8](repeating: 0, count: 1_000))
+            try await LogManagerUnderTest.run(in: data) { manager in
+                let usage = try await manager.send(LogsUsage())
+                #expect(usage.otherBytes == 1_000)
+            }
+        }
+    }
+
     @Test func filesThatComeGoOrChangeAreNoticed() async throws {
         try await run(options: ["rescan-interval": "1s"]) { manager, paths in
             _ = try await manager.send(LogsMarkUploaded(paths: [paths[0], paths[1]]))

@@ -372,6 +372,16 @@ struct DataDirectoryTests {
         }
     }
 
+    /// The recorder may have discarded it just before.
+    @Test func aSessionThatIsGoneIsNotRetired() throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data)
+            let folder = try DataDirectory(data)
+            try Directory.removeTree(session.directory.directory.path)
+            #expect(folder.retireRemains(of: session.identifier, onlyUploaded: false) == .gone)
+        }
+    }
+
     @Test func aSessionThatWasRetiredIsFoundAgain() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)

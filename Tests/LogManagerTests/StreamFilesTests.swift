@@ -88,6 +88,16 @@ import Testing
         #expect(manager.published(.removed) == ["recordings/a", "recordings/b"] && manager.retired.isEmpty)
     }
 
+    @Test func theRemovalOfASessionThatIsGoneIsNotPublished() throws {
+        let manager = try ScriptedLogManager(files: 0, whenFull: .oldest, remains: ["a", "b"])
+        _ = manager.core.setThresholds(LogsSetThresholds(totalBytes: 1), at: manager.now)
+        manager.remains[try SessionIdentifier("a")] = nil
+        manager.perform()
+        manager.carryOutAll()
+        #expect(manager.published(.removed) == ["recordings/b"])
+        #expect(manager.core.remainingBytes == 0)
+    }
+
     @Test func whatCannotBeErasedIsPublishedOnce() throws {
         let manager = try ScriptedLogManager(files: 0)
         manager.retired = [try SessionIdentifier("a")]

@@ -38,6 +38,7 @@ final class ArchiveFile: ByteSink {
         } catch {
             throw Self.failure("create", temporary, error as? Errno ?? .ioError)
         }
+        directory.giveOwner(to: descriptor)
     }
 
     deinit {

@@ -71,6 +71,7 @@ struct ArchivePlan {
         name = part.number.map { "\(contents.record.session)~\($0)" } ?? contents.record.session.text
         results = part.results
         var leftOut = removed.map { ArchiveMetadata.LeftOut(filename: $0, reason: "removed") }
+        if part.section == nil, contents.isUnfinished { leftOut.append(.unfinished) }
         for file in missing {
             let failure = contents.failure(ofMissing: file)
             guard choices.continuesOnFailure else { throw failure }

@@ -49,6 +49,8 @@ struct SessionContents {
     /// `removed`: files that were removed intentionally. `missing`: files that are absent without a note.
     var removed: [String] = []
     var missing: [String] = []
+    /// Whether the session failed before its end, and the recorder has not finished its files.
+    var isUnfinished = false
 }
 
 extension SessionContents {
@@ -60,7 +62,8 @@ extension SessionContents {
             record = try directory.record()
             // Read before the names: a first annotation may be added meanwhile, and must not seem to be missing.
             let sums = try directory.checksums()
-            let all = try directory.directory.names().filter { !$0.hasPrefix(".") }.sorted { one, other in
+            let all = try directory.directory.names().filter { $0.utf8.first != UInt8(ascii: ".") }.sorted {
+                one, other in
                 one.utf8.lexicographicallyPrecedes(other.utf8)
             }
             let names = all.filter { directory.isFile($0) }
@@ -72,6 +75,7 @@ extension SessionContents {
                     reason: record.status.isOver ? "it is being finished" : "it is \(record.status)",
                     advice: "Stop it first. A recorder that restarts finishes interrupted sessions.")
             }
+            isUnfinished = sums == nil
             let present = Set(names)
             others = all.filter { !present.contains($0) }
             let gone = Set(try RemovedFile.read(in: directory.directory).map(\.name))

@@ -1,4 +1,6 @@
+import Encryption
 package import Messages
+import Recording
 
 /// An archive's manifest, `metadata.json`, which is its last file.
 ///
@@ -76,5 +78,9 @@ package struct ArchiveMetadata: Codable, Hashable, Sendable {
         package var filename: String
         /// A word for the reason; `removed` for a file that was removed intentionally.
         package var reason: String
+
+        /// Left out of a session that failed before its end: the recorder may still write its last files.
+        package static let unfinished = LeftOut(
+            filename: SessionDirectory.checksumsName, reason: ArchiveError.Code.notOver.rawValue)
     }
 }

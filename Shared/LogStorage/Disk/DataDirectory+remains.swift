@@ -14,9 +14,7 @@ extension DataDirectory {
     ///   annotations.
     package func retireRemains(of session: SessionIdentifier, onlyUploaded: Bool) -> RemainsOutcome {
         do {
-            guard let directory = try open(session), let recordings = try recordings() else {
-                return .retired(bytes: 0)
-            }
+            guard let directory = try open(session), let recordings = try recordings() else { return .gone }
             guard let bytes = try Self.retirableBytes(in: directory, onlyUploaded: onlyUploaded, without: []) else {
                 return .kept(nil)
             }

@@ -50,7 +50,8 @@ package final class DataDirectory: Sendable {
     /// The session names among the entries of `recordings`, sorted. None if nothing was recorded yet.
     /// - Throws: `RecordingError` if `recordings` can't be listed, or is a symbolic link.
     package func sessions() throws(RecordingError) -> [SessionIdentifier] {
-        try sessions { SessionIdentifier(rawValue: $0) }
+        // The write-ahead log is there too, and a session could have its name.
+        try sessions { try? SessionIdentifier(new: $0) }
     }
 
     /// The sessions that a closure finds in the names of directories, sorted.
@@ -70,10 +71,11 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// Whether `recordings` has any entry. A recorder leaves its lock there, even if no session is left.
+    /// Whether `recordings` has any entry that is not hidden. A recorder on an empty mount point has hidden files
+    /// there.
     package var hasRecordings: Bool {
         var count = 0
-        try? recordings()?.forEachName { _ throws(Errno) in count += 1 }
+        try? recordings()?.forEachName { name throws(Errno) in count += name[0] == 0x2E ? 0 : 1 }
         return count > 0
     }
 

@@ -17,7 +17,7 @@ final class ScriptedLogManager {
     private(set) var waiting: [StreamFiles.Effect] = []
     private(set) var events: [LogFileEvent] = []
     /// Sizes in bytes of the sessions that have no stream files left; the retired ones are in `retired`.
-    private(set) var remains: [SessionIdentifier: Int] = [:]
+    var remains: [SessionIdentifier: Int] = [:]
     var retired: Set<SessionIdentifier> = []
     /// Receives each effect before it is carried out.
     var observe: (StreamFiles.Effect) -> Void = { _ in }
@@ -112,7 +112,7 @@ final class ScriptedLogManager {
             let outcomes = sessions.map { session in
                 let outcome = remains.removeValue(forKey: session).map { RemainsOutcome.retired(bytes: $0) }
                 if outcome != nil { retired.insert(session) }
-                return (session, outcome ?? .kept(nil))
+                return (session, outcome ?? .gone)
             }
             core.retiredRemains(outcomes, at: now)
         case .eraseRemains(let sessions):
