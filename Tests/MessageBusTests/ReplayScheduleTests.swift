@@ -67,6 +67,27 @@ final class ReplayScheduleTests {
         #expect(answer(request).map(\.outcome.isAnswer) == [true])
     }
 
+    /// Two sites have slow links, and their replies take minutes.
+    @Test func slowPublishersDelayOnlyTheirOwnStreams() throws {
+        let slow = ["tcp://slow:0", "tcp://slow:1"]
+        for (index, publisher) in slow.enumerated() {
+            for stream in 0..<400 { ask(1_000 * index + stream, at: publisher) }
+            let probe = try #require(next(of: publisher))
+            for verdict in answer(probe, of: publisher) { schedule.leave(verdict.stream) }
+            for _ in 0..<ReplaySchedule.maximumReplies { #expect(next(of: publisher) != nil) }
+        }
+        ask(5_000)
+        #expect(next() == nil, "their replies may arrive at any moment")
+        for publisher in slow {
+            let step = schedule.step(
+                of: publisher, at: publisher, received: 100_000, isBroken: false, now: 2 * Self.second)
+            let isWaiting = if case .wait = step { true } else { false }
+            #expect(isWaiting)
+        }
+        #expect(schedule.nextInTurn == Self.publisher)
+        #expect(next(now: 2 * Self.second) != nil)
+    }
+
     @Test func silenceIsAskedAgainAfterPausesThatGrow() throws {
         ask(1)
         var now: Int64 = 0

@@ -94,7 +94,7 @@ package struct ReplaySchedule: Sendable {
         let asked: [Int]
         /// Those of them that still await the reply or take its samples, in the same order.
         var streams: [Int]
-        let cost: Int
+        var cost: Int
         let sentAt: Int64
         var isAnswered = false
         /// The number of later requests that were answered before this one.
@@ -196,10 +196,11 @@ package struct ReplaySchedule: Sendable {
     package static let maximumReplies = 4
     /// The maximum number of streams in one request: each gets at least 60 kB of the reply.
     package static let maximumRanges = 64
-    /// The maximum cost of all replies together: 8 replies of publishers that answer.
+    /// The maximum cost of all replies together: 8 replies of publishers that answer in time.
     package static let maximumCost = 64
     private static let replyCost = 8
-    /// The cost of a request to a publisher that may not answer. It is low, so that absent publishers delay others less.
+    /// The cost of a request to a publisher that may not answer, and of a reply that takes longer than `patience`. It is
+    /// low, so that absent and slow publishers delay others less.
     private static let probeCost = 1
     /// The number of later replies that proves a request lost: publishers answer requests concurrently, in any order.
     private static let maximumOvertaken = 2 * maximumReplies
@@ -348,6 +349,7 @@ package struct ReplaySchedule: Sendable {
         of name: String, at endpoint: String, received: Int, isBroken: Bool, now: Int64
     ) -> Step {
         publishers[name]?.note(received: received, now: now)
+        lowerCosts(of: name, now: now)
         publishers[name]?.isStale = false
         publishers[name]?.isWoken = false
         var until = publishers[name]?.silentFrom(patience: patience)
@@ -597,6 +599,15 @@ package struct ReplaySchedule: Sendable {
 
     private func requestCost(at name: String) -> Int {
         publishers[name]?.isProven == true ? Self.replyCost : Self.probeCost
+    }
+
+    /// Leaves room for other publishers while replies take long: over a slow link, that may be minutes.
+    private mutating func lowerCosts(of name: String, now: Int64) {
+        for (number, request) in publishers[name]?.requests ?? [:]
+        where !request.isAnswered && now - request.sentAt >= Self.patience {
+            cost -= request.cost - Self.probeCost
+            publishers[name]?.requests[number]?.cost = Self.probeCost
+        }
     }
 
     private mutating func withdraw(_ number: Int) {
