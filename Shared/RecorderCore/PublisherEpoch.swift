@@ -15,6 +15,8 @@ package struct PublisherEpoch {
     }
     /// Whether the write-ahead log or `session.json` has the record as it is, apart from `next`.
     var isNoted = false
+    /// Whether the publisher has stated the run's rate. A resumed run keeps the one it has, if any.
+    var isRateKnown = false
     /// The epoch's name as it is spelled in the last body: compared before anything is decoded.
     var token: [UInt8]
     /// The publisher's uptime at the session's start, in nanoseconds, sleep not counted.
@@ -45,9 +47,9 @@ package struct PublisherEpoch {
     var isOver: Bool { record.isOver == true }
     /// Whether the run came from a relay, which still answers for it after its end.
     var isRelayed: Bool { record.isRelayed == true }
-    /// When the run was met by its samples, on the monotonic clock; nil once it is described. Until then, its replay address
-    /// is that of the run before it, which may be another publisher's.
-    var placeGuessedAt: Int64?
+    /// When this recorder met the run by its samples, or resumed it, on the monotonic clock; nil once it is described. Until
+    /// then, its replay address is that of the run before it, which may be another publisher's.
+    private(set) var placeGuessedAt: Int64?
     /// Whether the clock is copied from another epoch, because none of this one was stored yet.
     private(set) var isGuessed = false
 
@@ -57,6 +59,7 @@ package struct PublisherEpoch {
         heardAt = now
         heardDate = record.heard
         sampledAt = now
+        placeGuessedAt = record.isReplayGuessed == true ? now : nil
         self.record = record
         self.token = token ?? Self.token(of: record.epoch)
         start = try Self.origin(record.clock, startDate: startDate)
@@ -64,10 +67,11 @@ package struct PublisherEpoch {
     }
 
     /// An epoch known only from records. It uses another epoch's clock until its own is received.
-    package init(_ name: String, like other: PublisherEpoch) {
+    /// - Parameter now: on the monotonic clock.
+    package init(_ name: String, like other: PublisherEpoch, at now: Int64) {
         record = SessionRecord.Epoch(
-            epoch: name, clock: other.record.clock, replay: other.record.replay, heard: other.record.heard)
-        record.isRelayed = other.record.isRelayed
+            name, clock: other.record.clock, heard: other.record.heard, after: other.record)
+        placeGuessedAt = now
         token = Self.token(of: name)
         start = other.start
         heardAt = other.heardAt
@@ -134,10 +138,12 @@ package struct PublisherEpoch {
         isGuessed = false
     }
 
-    /// - Returns: whether the description has news: the machine slept, the run ended, the data's origin or device, or whether the
-    ///   run is relayed.
+    /// - Returns: whether the description has news: the machine slept, the run ended, the data's origin or device, whether the run
+    ///   is relayed, or the replay address if it was guessed.
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
+        let wasGuessed = record.isReplayGuessed == true
         record.replay = description.replay
+        record.isReplayGuessed = nil
         placeGuessedAt = nil
         record.heard = now.date
         hear(description.clock.date, isRunning: description.mayRun, at: now)
@@ -150,7 +156,7 @@ package struct PublisherEpoch {
         record.isOver = description.over == true || wasOver && !description.mayRun ? true : nil
         let isOther = description.isRelayed != isRelayed
         if isOther { record.isRelayed = description.isRelayed ? true : nil }
-        let isNew = noteRemote(description) || isOver != wasOver || isOther
+        let isNew = noteRemote(description) || isOver != wasOver || isOther || wasGuessed
         guard record.origin != description.origin, let origin = description.origin else { return hasSlept || isNew }
         record.origin = origin
         return true

@@ -27,6 +27,8 @@ extension Recordings {
             let first = session.record.limits.before == nil ? description.nextSequence : nil
             let stream = stream(for: description, from: first, in: session, at: now)
             if first == nil, let stream, stream.expectPast(description) { recover(stream, of: session, at: now) }
+            // A recorder that is killed before the stream's next event would never publish the gaps of the past.
+            if let stream, stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
         }
         advance(at: now)
     }
@@ -45,6 +47,11 @@ extension Recordings {
         sessions[session.identifier] = session
         routes = TopicTable()
         log(.notice, "continuing an interrupted recording", session, ["status": "\(session.status)"])
+        if session.status == .starting, session.record.limits.before != nil {
+            // The request was never answered, but `relay lead` and `recorder watch` repeat theirs. Streams that are not open
+            // yet are met when they are described, with their samples since the session's start.
+            _ = session.advance(to: .running)
+        }
         if session.status == .starting {
             // The request to start the session was never answered.
             _ = session.fail("interrupted: the recorder ended while the session was being started")

@@ -151,7 +151,8 @@ extension Recordings {
 
     /// The position from which sessions need the write-ahead log; nil if none needs it.
     var neededLog: Int? {
-        let stored = sessions.values.map(\.stored) + unstored.values.map(\.stored)
+        let unstored = unstored.values.filter { !removedSessions.contains($0.identifier) }
+        let stored = sessions.values.map(\.stored) + unstored.map(\.stored)
         return (stored + Array(starting.values) + interrupted + leftToNextStart).min()
     }
 

@@ -40,6 +40,8 @@ extension Recordings {
         var stage = Stage.waiting
         /// The session's line in the ledger, once the line is durable.
         package fileprivate(set) var line: DiscardedSession?
+        /// Whether reserved space was freed for the line, because the disk was full.
+        fileprivate var hasFreedReserve = false
         /// Whether the session has no files any more; the write-ahead log may still have samples.
         package fileprivate(set) var isErased = false
         /// Nil until the discard has ended.
@@ -207,6 +209,12 @@ extension Recordings {
                 "recordings/\(session) has the record of session \(record.session), so it is a copy or was renamed: rename it "
                     + "back, or remove the directory yourself if it is a copy")
         }
+        guard !view.isLink else {
+            return refuse(
+                discard, .wouldDelete,
+                "the directory of session \(session) is a symbolic link: move the directory that it leads to into the link's "
+                    + "place, then discard the session again")
+        }
         if let reason = refusal(to: discard, record, view) {
             return end(discard, .failure(reason))
         }
@@ -273,7 +281,15 @@ extension Recordings {
     package func disposed(_ failure: RecordingError?, at now: Moment) {
         guard let discard = discards.waiting.first else { return }
         if let failure {
-            refuse(discard, failure)
+            if failure.code == .noSpace, case .noting(let line, _) = discard.stage, !discard.hasFreedReserve {
+                // People discard sessions to make room.
+                discard.hasFreedReserve = true
+                emit(.release(.samples))
+                emit(.dispose(.note(line)))
+            } else {
+                refuse(discard, failure)
+                if discard.hasFreedReserve { emit(.restoreReserves) }
+            }
             return advance(at: now)
         }
         switch discard.stage {
@@ -286,6 +302,9 @@ extension Recordings {
             erase(discard)
         case .erasing:
             discard.isErased = true
+            // Sessions that failed on the full disk need the room first. If nothing runs, the reserve is restored anyway.
+            let isNeeded = !unstored.isEmpty || sessions.values.contains { $0.status == .failed }
+            if discard.hasFreedReserve, !isNeeded { emit(.restoreReserves) }
             discard.stage = .clearing
             discards.waiting.removeFirst()
             discards.erased.append(discard)

@@ -54,7 +54,7 @@ extension Recordings {
             emit(.sync(work.session.identifier))
         case .committing(let record, let block):
             guard committedBlocks >= block else { return }
-            guard work.session.isRecording else { return finishDocument(nil, at: now) }
+            guard isStorable(work.session) else { return finishDocument(nil, at: now) }
             document?.step = .storing(record)
             emit(.store(record, work.session.directory))
         case .syncing, .storing: return
@@ -69,7 +69,7 @@ extension Recordings {
         }
         while document == nil, let identifier = unlooked.popFirst() {
             // On disk, a session is starting until all of its logs are open.
-            guard let session = sessions[identifier], session.isRecording, session.status > .starting else { continue }
+            guard let session = sessions[identifier], isStorable(session), session.status > .starting else { continue }
             // The places of the files must be known before `session.json` states from where it needs the write-ahead log.
             document = DocumentWork(session: session, step: .marking)
             if session.isFromFiles || isClearing(session) || isCheckpointDue(for: session, at: now) {
@@ -80,8 +80,16 @@ extension Recordings {
         }
     }
 
+    /// Whether a session's record may be stored. Without that, a session that only waits for results would keep the
+    /// write-ahead log of all sessions.
+    private func isStorable(_ session: Session) -> Bool {
+        session.isRecording || session.status == .processingResults && isLeftToNextStart(session.identifier)
+    }
+
     private func isCheckpointDue(for session: Session, at now: Moment) -> Bool {
-        CheckpointPace.isDue(
+        // Nothing is left to be written.
+        if !session.isRecording, appender.position == session.written { return false }
+        return CheckpointPace.isDue(
             age: now.monotonic - session.checkpointedAt, pause: session.storePause,
             bytes: checkpointScale * (appender.position - session.written), streams: session.ordered.count,
             held: held.bytes)
@@ -116,7 +124,7 @@ extension Recordings {
 
     /// Stores the session's record if it has changed and may be stored again.
     private func store(at now: Moment) {
-        guard let session = document?.session, session.isRecording,
+        guard let session = document?.session, isStorable(session),
             let record = session.takeStorable(at: now.monotonic)
         else { return finishCheckpoint() }
         document?.began = now.monotonic
@@ -129,7 +137,10 @@ extension Recordings {
         guard let work = document, case .storing(let record) = work.step else { return }
         if let failure {
             finishDocument(nil, at: now)
-            if sessions[work.session.identifier] === work.session { fail(work.session, failure, at: now) }
+            // A session that only waits for results has all of its samples: its end is stored with retries.
+            if sessions[work.session.identifier] === work.session, work.session.isRecording {
+                fail(work.session, failure, at: now)
+            }
         } else {
             announceFiles(in: record, of: work.session)
             finishDocument(record, at: now)

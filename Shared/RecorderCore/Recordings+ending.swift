@@ -112,11 +112,15 @@ extension Recordings {
     /// Takes the publishers' descriptions of a stopped session's streams.
     package func listed(_ identifier: SessionIdentifier, _ descriptions: [StreamDescription], at now: Moment) {
         guard let session = sessions[identifier], case .asking = endings[identifier] else { return }
+        let descriptions = descriptions.furthest
         finishWatch(descriptions, of: session, at: now)
         for description in descriptions
         where session.status == .waitingToStop && session.wants(description.name) {
             if session.streams[description.name]?.isLater(description) == true { continue }
-            stream(for: description, from: nil, in: session, at: now)?.end(description)
+            guard let stream = stream(for: description, from: nil, in: session, at: now) else { continue }
+            stream.end(description)
+            // A recorder that is killed before it closes the session would never publish them.
+            if stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
         }
         // Samples in transit come first. Those that have not arrived by then are requested.
         endings[identifier] = .settling(

@@ -63,6 +63,8 @@ package final class Recordings: ListeningCore {
     package internal(set) var sessions: [SessionIdentifier: Session] = [:]
     /// Sessions that are over, but whose end could not be stored; storing is retried.
     package internal(set) var unstored: [SessionIdentifier: Session] = [:]
+    /// Those of `unstored` whose directories somebody removed: they no longer need the write-ahead log.
+    package var removedSessions: Set<SessionIdentifier> = []
     /// Positions in the write-ahead log that are needed by sessions whose ends could not be stored and are not retried.
     var leftToNextStart: [Int] = []
     /// Positions in the write-ahead log that are needed by interrupted sessions which could not be resumed.

@@ -298,7 +298,9 @@ package final class StreamLog {
         var marker = Marker(
             event, time: time ?? date.nanosecondsSince1970 - startDate.nanosecondsSince1970, date: date.localText,
             stepPath: stepPath ?? timeline.current.stepPath)
-        if describes { marker.description = record }
+        if describes || isPlaced && epochs.contains(where: { $0.record.differsFromLog }) {
+            marker.description = record.describing(epochs[epoch].record)
+        }
         if describes || isPlaced { marker.position = Marker.Position(epoch: epochs[epoch].name, next: next) }
         _ = appender.beginRecords(of: number, file: index, epoch: epoch)
         let start = appender.buffer.count

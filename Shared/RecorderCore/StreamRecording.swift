@@ -152,11 +152,13 @@ package final class StreamRecording {
             var epoch = try PublisherEpoch(
                 stored, startDate: session.record.startDate, at: now.monotonic)
             epoch.isNoted = true
+            // A later run without a rate may have been interrupted before its rate was stated.
+            epoch.isRateKnown = stored.rate != nil || stored.epoch == record.epochs.first?.epoch
             return epoch
         }
         var intake = ReorderBuffer()
         for position in recovered.positions where !epochs.contains(where: { $0.name == position.epoch }) {
-            if let last = epochs.last { epochs.append(PublisherEpoch(position.epoch, like: last)) }
+            if let last = epochs.last { epochs.append(PublisherEpoch(position.epoch, like: last, at: now.monotonic)) }
         }
         // Epochs whose batches only waited when the session was stopped began after its end.
         if let lastEnded = epochs.lastIndex(where: { $0.record.end != nil }) {
@@ -283,7 +285,7 @@ package final class StreamRecording {
     private func isUnheard(_ epoch: PublisherEpoch, at now: Moment) -> Bool {
         if epoch.record.end == nil, epoch.unheard(at: now) > Self.longestUnheard.nanoseconds { return true }
         // The end that a relay reports is only that of the samples it has.
-        guard epoch.isRelayed, let rate = log.record.rate, rate > 0 else { return false }
+        guard epoch.isRelayed, let rate = log.record.rate(of: epoch.record), rate > 0 else { return false }
         let intervals = Int64(nanosecondsIn: Self.longestTransit.intervals / rate)
         // A phone may send rarely.
         let pauses = min(Self.longestPauses, epoch.longestPause.addingClamped(epoch.longestPause))
@@ -359,7 +361,8 @@ package final class StreamRecording {
     /// began. The rate determines how many samples belong to it; without a rate, all do.
     /// - Parameter uptime: the uptime of the first sample after the gap, in nanoseconds; nil if unknown.
     private func ofSession(_ gap: Gap?, before uptime: Int64?, at now: Moment) -> Gap? {
-        guard var gap, let earliest, let rate = log.record.rate, rate > 0, gap.epoch == log.epochs[0].name
+        guard var gap, let earliest, let rate = log.record.rate(of: log.epochs[0].record), rate > 0,
+            gap.epoch == log.epochs[0].name
         else { return gap }
         let span =
             uptime.map { $0.subtractingClamped(earliest) }
@@ -528,10 +531,8 @@ package final class StreamRecording {
         followClock(to: now)
         // Until a description of the epoch arrives, which may never happen.
         let last = log.epochs[log.epochs.count - 1].record
-        var new = SessionRecord.Epoch(epoch: name, clock: clock, replay: last.replay, heard: now.date)
-        new.isRelayed = last.isRelayed
+        let new = SessionRecord.Epoch(name, clock: clock, heard: now.date, after: last)
         let index = try add(new, token: Array(token), at: now)
-        log.epochs[index].placeGuessedAt = now.monotonic
         noteChange()
         return index
     }
@@ -583,8 +584,38 @@ package final class StreamRecording {
         try log.epochs[index].take(sessionClock.reading(description.clock, at: now), startDate: log.startDate)
         if known == nil { intake.start(epoch: description.epoch, at: first) }
         noteUnknownEnds(before: description, at: now.date)
+        let isOther = noteUnit(of: description, index, isNew: known == nil)
         // The session's record must have the epoch before the log does.
-        if log.epochs[index].describe(description, at: now) || known == nil { noteChange() }
+        if log.epochs[index].describe(description, at: now) || known == nil || isOther { noteChange() }
+    }
+
+    /// Notes the unit and the rate of an epoch if they are not the log's. The first ones count: samples already have that
+    /// unit, and a measured rate changes slightly with each description.
+    /// - Returns: whether they are new.
+    private func noteUnit(of description: StreamDescription, _ index: Int, isNew: Bool) -> Bool {
+        let old = log.epochs[index].record
+        var (unit, rate) = (old.unit, old.rate)
+        let isFirst = isNew || old.isReplayGuessed == true
+        if isFirst {
+            // Until now, those of the run before.
+            (unit, rate) = (nil, nil)
+            log.epochs[index].isRateKnown = false
+        }
+        if let own = description.unit, isFirst || (unit ?? log.record.unit) == nil {
+            unit = own == log.record.unit ? nil : own
+        }
+        // A pushed stream's rate is measured first. The first run of a log without a rate stays without one.
+        if let own = description.rate, !log.epochs[index].isRateKnown, index > 0 || log.record.rate != nil {
+            let usual = log.record.rate ?? 0
+            rate = (own - usual).magnitude > usual / 10 ? own : nil
+            log.epochs[index].isRateKnown = true
+        }
+        if unit == old.unit, rate == old.rate { return false }
+        log.epochs[index].record.unit = unit
+        log.epochs[index].record.rate = rate
+        // The file being written does not state them.
+        if index == log.epoch { log.noteLeftOut() }
+        return true
     }
 
     /// Keeps the times at which runs were heard comparable: from them, a restarted recorder decides how long each run was silent.
@@ -700,7 +731,7 @@ package final class StreamRecording {
     }
 
     /// Whether the stream's samples are left out now: in a pause, or in a step for which the session does not want the stream.
-    var isLeftOut: Bool { log.timeline.current.isPaused }
+    package var isLeftOut: Bool { log.timeline.current.isPaused }
 
     /// Whether the publisher's last run ended cleanly.
     var isOver: Bool { log.epochs.last?.isOver == true }

@@ -94,7 +94,7 @@ extension RecordingEngine {
         _ session: Session, with streams: [StreamDescription]
     ) async throws -> RecordingStart.Reply {
         // Opening the logs of a thousand streams takes a tenth of a second. Samples of other sessions are taken meanwhile.
-        for piece in streams.batches(of: Self.streamsAtOnce) {
+        for piece in streams.furthest.batches(of: Self.streamsAtOnce) {
             core.open(piece, of: session, at: now)
             perform()
             await Task.yield()

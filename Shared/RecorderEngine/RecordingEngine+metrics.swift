@@ -44,11 +44,11 @@ extension Metric {
     )
     fileprivate static let lastSample = Metric(
         .gauge, "holdfast_recorder_last_sample_timestamp_seconds",
-        "Time of the last sample of a stream in sessions under way, in seconds since 1970 in UTC.",
+        "Time of a recorded stream's last sample, in seconds since 1970 in UTC; absent while the stream is left out.",
         labels: streamLabels)
     fileprivate static let rate = Metric(
         .gauge, "holdfast_recorder_nominal_rate_hertz",
-        "Samples per second that the publisher declares for a stream of a session under way; absent if it declares none.",
+        "Samples per second that a recorded stream's publisher declares; absent if none, or while it is left out.",
         labels: streamLabels)
     fileprivate static let clockOffset = Metric(
         .gauge, "holdfast_recorder_clock_offset_seconds",
@@ -92,11 +92,14 @@ extension RecordingEngine {
         return page
     }
 
-    /// Adds the values of each recorded stream once: sessions may share a stream.
+    /// Adds the values of each recorded stream once: sessions may share a stream. A stream that is left out, as in a
+    /// pause, has none: it would look silent, and its publisher may be switched off.
     private func add(_ streams: [StreamRecording], to page: inout MetricsPage) {
-        let named = Dictionary(grouping: streams, by: \.name).sorted { $0.key.description < $1.key.description }
+        let named = Dictionary(grouping: streams.filter { !$0.isLeftOut }, by: \.name)
+            .sorted { $0.key.description < $1.key.description }
         for (name, recordings) in named.prefix(StreamTotals.maximumStreams) {
-            if let rate = recordings.lazy.compactMap(\.log.record.rate).first { page.add(.rate, rate, of: name) }
+            let rate = recordings.lazy.compactMap { $0.log.record.rate(of: $0.log.epochs.last?.record) }.first
+            if let rate { page.add(.rate, rate, of: name) }
             guard let last = recordings.compactMap(\.lastSampleDate).max() else { continue }
             page.add(.lastSample, last.seconds, of: name)
         }

@@ -94,7 +94,17 @@ extension RecordingEngine {
     /// Retries sessions that could not be resumed because the disk was full.
     func resumeRemaining() async {
         // The write-ahead log would grow without end for a session that somebody removed.
-        interrupted.removeAll { Self.isGone($0.directory) }
+        let directories = interrupted.map(\.directory) + core.unstored.values.map(\.directory)
+        if directories.isEmpty {
+            core.removedSessions = []
+        } else {
+            let gone = await disk.run { [logDirectory] in
+                // Without the log, the disk is not mounted.
+                logDirectory.exists ? Set(directories.filter(Self.isGone).map(\.session)) : []
+            }
+            interrupted.removeAll { gone.contains($0.directory.session) }
+            core.removedSessions = gone
+        }
         let remaining = interrupted.filter { $0.isTriedAgain }
         guard !remaining.isEmpty, core.freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree.bytes) else {
             return
@@ -106,7 +116,7 @@ extension RecordingEngine {
         }
     }
 
-    private static func isGone(_ directory: SessionDirectory) -> Bool {
+    private nonisolated static func isGone(_ directory: SessionDirectory) -> Bool {
         do throws(Errno) {
             _ = try directory.directory.path.stat()
             return false

@@ -100,7 +100,10 @@ package struct SessionPage {
             ? "" : "<p class=\"bad\">Damaged: files of the session are missing or have changed.</p>" + Self.list(damage)
         if !report.isWhole {
             let lost = report.streams.reduce(0) { $0 + $1.lost }
-            return damaged + "<p class=\"bad\">Not whole: \(lost) samples are lost.</p>" + Self.list(report.failures)
+            // The number of samples in a gap is unknown if it is 0.
+            let isKnown = report.streams.allSatisfy { $0.gaps.allSatisfy { $0.count > 0 } }
+            let amount = isKnown ? "\(lost)" : lost > 0 ? "at least \(lost)" : "an unknown number of"
+            return damaged + "<p class=\"bad\">Not whole: \(amount) samples are lost.</p>" + Self.list(report.failures)
         }
         // Files removed by a ring are no longer part of the session.
         let removed = summary.streams.reduce(0) { $0 + ($1.removed ?? []).count { $0.reason != RemovedFile.ring } }
@@ -128,7 +131,7 @@ package struct SessionPage {
                 ["stream", "unit", "origin", "samples", "lost", "gaps", "rate/s", "recovered", "bytes"],
                 zip(summary.streams, record.logs).map { stream, log in
                     [
-                        stream.stream.description, stream.unit ?? "", stream.origin?.rawValue ?? "",
+                        stream.stream.description, log.unitText ?? "", stream.origin?.rawValue ?? "",
                         "\(stream.samples)", "\(stream.lost)",
                         "\(stream.gaps.count)", Self.rate(stream.actualRate, of: stream.nominalRate),
                         "\(log.counts.recovered)", "\(stream.bytes)",

@@ -19,6 +19,7 @@ package struct StreamOverview: Sendable {
     package let stream: StreamName
     /// The numeric fields.
     package let fields: [String]
+    /// The unit, for people.
     package let unit: String?
     package private(set) var envelope: Envelope
     package private(set) var samples = 0
@@ -41,7 +42,7 @@ package struct StreamOverview: Sendable {
     ) throws(RecordingError) {
         var reader = try StreamReader(log, of: record, in: session, acceptsDamage: true)
         stream = StreamName(device: log.device, stream: log.stream)
-        unit = log.unit
+        unit = log.unitText
         let whole = reader.log
         let numeric = (1..<max(1, whole.fields.count)).filter { FieldType.type(of: $0, in: whole.types) == .number }
         fields = numeric.map { whole.fields[$0] }

@@ -86,7 +86,10 @@ package struct StepCount: Codable, Hashable, Sendable {
     ) throws(TextInputError) {
         self.init()
         var count = self
+        let isGiven = perG != nil
+        // 1 g in the detector's unit, and the factors from the next sample's unit to it: a recording's unit may change.
         var perG = perG
+        var scale = SIMD4<Double>(repeating: 1)
         // Samples before the unit is known.
         var first: [SIMD4<Double>] = []
         var isBegun = false
@@ -94,19 +97,25 @@ package struct StepCount: Codable, Hashable, Sendable {
         try read { (row, file) throws(TextInputError) in
             switch row {
             case .sample(let sample) where isBegun:
-                count.add(sample, to: &detector)
+                count.add(sample * scale, to: &detector)
             case .sample(let sample):
-                first.append(sample)
+                first.append(sample * scale)
                 guard sample.x - first[0].x >= 1 || first.count >= 1000 else { return }
                 isBegun = true
-                detector = count.begin(first, StepDetectorSettings(perG: perG, of: first, placement, strictness))
+                let settings = StepDetectorSettings(perG: perG, of: first, placement, strictness)
+                perG = settings.perG
+                detector = count.begin(first, settings)
             case .marker(let unit?):
                 guard let unit = AccelerationUnit(unit) else {
                     throw TextInputError(
                         .invalidInput,
                         "\(file): the unit is \(unit): steps are counted in accelerations, in g or m/s2")
                 }
-                perG = perG ?? unit.perG
+                if isGiven { return }
+                let own = perG ?? unit.perG
+                perG = own
+                let factor = own / unit.perG
+                scale = SIMD4(1, factor, factor, factor)
             case .marker(nil): break
             case .none: count.leftOut += 1
             }

@@ -14,7 +14,8 @@ package struct CountInput: Hashable {
     package var annotations: [CountedAnnotation] = []
     /// Descriptions of missing samples, for people.
     package var losses: [String] = []
-    /// The stream's rows, if the files alone are not enough: samples were filled in, or the magnitude has another name.
+    /// The stream's rows, if the files alone are not enough: samples were filled in, the magnitude has another name, or the
+    /// unit changes.
     var rows: StreamRows?
 
     package init(name: String, stream: StreamName? = nil, files: [String]) {
@@ -79,7 +80,7 @@ package struct CountInput: Hashable {
                 input.losses.append("\(file) is missing: its samples are not counted")
             }
             let isNamedMagnitude = log.fields.count == 2 && !["x", "magnitude"].contains(log.fields[1])
-            if log.fills != nil || isNamedMagnitude {
+            if log.fills != nil || isNamedMagnitude || log.unitChanges != nil {
                 input.rows = StreamRows(session: session, record: record, log: log)
             }
             let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }

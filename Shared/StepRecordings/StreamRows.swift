@@ -39,9 +39,17 @@ struct StreamRows: Hashable {
         let isMagnitude = fields.count == 1
         let x: Int? = isMagnitude ? 0 : fields.firstIndex(of: "x") ?? fields.firstIndex(of: "magnitude")
         let places = isMagnitude ? [x] : [x, fields.firstIndex(of: "y"), fields.firstIndex(of: "z")]
-        var goesOn = body(.marker(unit: log.unit))
+        var unit = log.unit(of: log.epochs.first)
+        var goesOn = body(.marker(unit: unit))
+        var epochChanges = 0
         while goesOn, let item = try reader.next() {
             guard case .sample = item else { continue }
+            if reader.epochChanges != epochChanges {
+                epochChanges = reader.epochChanges
+                let own = log.unit(of: log.epoch(reader.epoch))
+                if own != unit, !body(.marker(unit: own)) { return }
+                unit = own
+            }
             reader.withSample { bytes, timestamp, values in
                 func number(_ range: Range<Int>) -> Double {
                     DecimalParser.parse(UnsafeRawBufferPointer(rebasing: bytes[range])) ?? .nan

@@ -148,16 +148,21 @@ package final class MadeSession {
     }
 
     /// Restarts the publisher, which begins a new epoch.
-    package func beginEpoch(_ name: String, _ epoch: String, at time: Double) throws {
+    /// - Parameters:
+    ///   - unit: its unit, if it is not the first epoch's.
+    ///   - rate: its rate, in the same way.
+    package func beginEpoch(
+        _ name: String, _ epoch: String, unit: String? = nil, rate: Double? = nil, at time: Double
+    ) throws {
         let stream = try stream(name)
         stream.log.epochs[stream.log.epochs.count - 1].next = stream.next
-        stream.log.epochs.append(
-            SessionRecord.Epoch(
-                epoch: epoch, clock: ClockReading(uptime: 1000, date: record.startDate),
-                replay: "tcp://127.0.0.1:5551"))
+        var new = SessionRecord.Epoch(
+            epoch: epoch, clock: ClockReading(uptime: 1000, date: record.startDate), replay: "tcp://127.0.0.1:5551")
+        (new.unit, new.rate) = (unit, rate)
+        stream.log.epochs.append(new)
         stream.epoch = epoch
         stream.next = 0
-        try mark(.position, at: time, stream, isPlaced: true)
+        try mark(.position, at: time, stream, describes: unit != nil || rate != nil, isPlaced: true)
     }
 
     // MARK: Session
@@ -239,7 +244,7 @@ package final class MadeSession {
         let nanoseconds = Int64((time * 1e9).rounded())
         var marker = Marker(
             event, time: nanoseconds, date: date(time).utcText, stepPath: timeline.current.stepPath,
-            description: describes ? stream.log : nil)
+            description: describes ? stream.log.describing(stream.log.epochs.last) : nil)
         if describes || isPlaced { marker.position = Marker.Position(epoch: stream.epoch, next: stream.next) }
         stream.formatter.append(marker, origin: Self.origin, to: &stream.buffer)
         try stream.file.append(&stream.buffer, samples: 0)

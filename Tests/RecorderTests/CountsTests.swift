@@ -32,6 +32,19 @@ struct CountsTests {
         }
     }
 
+    /// An alert would take it for silent.
+    @Test func aPausedStreamHasNoLastSample() async throws {
+        try await RecorderUnderTest.record { recorder, _ in
+            let name = "last_sample_timestamp_seconds{device=\"phone\",stream=\"accelerometer\"}"
+            let before = await recorder.metric(name)
+            _ = try await recorder.send(RecordingPause(session: "s"))
+            let paused = await recorder.metric(name)
+            _ = try await recorder.send(RecordingResume(session: "s"))
+            let after = await recorder.metric(name)
+            #expect(before != nil && paused == nil && after != nil)
+        }
+    }
+
     private static func expect(_ count: Int, _ name: String, of recorder: RecorderUnderTest) async throws {
         try await eventually("\(count) \(name)") { await value(name, of: recorder) == Double(count) }
     }

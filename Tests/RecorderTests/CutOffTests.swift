@@ -261,6 +261,29 @@ struct CutOffTests {
         }
     }
 
+    /// Otherwise, the log would grow for as long as the recorder runs.
+    @Test func aSessionThatSomebodyRemovedKeepsNothingInTheLog() async throws {
+        let publisher = try await FakePublisher()
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            for session in ["gone", "s"] {
+                try await recorder.start(session, publisher)
+                try await recorder.prime(publisher, session: session)
+            }
+            let path = try recorder.directory("gone").directory.path.string
+            // The recorder may be adding a file to it.
+            try await eventually("the removal of the directory") {
+                (try? FileManager.default.removeItem(atPath: path)) != nil
+            }
+            try await eventually("the failure of its session") {
+                try publisher.sample()
+                return await recorder.metric("unstored_sessions") == 1
+            }
+            _ = try await recorder.describing([publisher]) { try await recorder.stop() }
+            let reply = try await recorder.sendBeside(RecordingDiscard(session: "s", force: true))
+            #expect(reply.isComplete)
+        }
+    }
+
     /// The recorder was killed before it opened a stream, and so before it answered the request.
     @Test func aSessionThatHadNotBegunIsStartedAgain() async throws {
         let publisher = try await FakePublisher()

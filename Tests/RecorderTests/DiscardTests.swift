@@ -26,6 +26,8 @@ struct DiscardTests {
         private(set) var events: [RecordingEvent] = []
         private(set) var steps: [String] = []
         let keepSessions: Int64?
+        /// Whether the disk has room in its reserve only.
+        var isFull = false
 
         init(in data: FilePath, keepSessions: Int64? = nil) throws {
             self.data = data
@@ -193,6 +195,9 @@ struct DiscardTests {
                 if let event = event as? RecordingEvent { events.append(event) }
                 return false
             case .dispose(let step): try carryOut(step, disposal)
+            case .release(.samples):
+                isFull = false
+                return false
             default: return false
             }
             return true
@@ -209,7 +214,11 @@ struct DiscardTests {
             case .retire(let session):
                 core.disposed(attempt("retire") { () throws(RecordingError) in try disposal.retire(session) }, at: now)
             case .note(let line):
-                core.disposed(attempt("note") { () throws(RecordingError) in try disposal.note(line) }, at: now)
+                let failure = attempt("note") { () throws(RecordingError) in
+                    if isFull { throw RecordingError(.noSpace, action: "write to", advice: "Free some space.") }
+                    try disposal.note(line)
+                }
+                core.disposed(failure, at: now)
             case .erase(let name):
                 core.disposed(attempt("erase") { () throws(RecordingError) in try disposal.erase(name) }, at: now)
             case .finish(let name):
@@ -328,6 +337,31 @@ struct DiscardTests {
             _ = try #require(try discard.outcome?.get())
             #expect(try aside.names() == ["alice.2.before-term-3"])
             #expect(try recordings.names().filter { $0.contains("alice") || $0.contains("~") }.isEmpty)
+        }
+    }
+
+    /// A kill may break off the removal of a part when its record is gone already.
+    @Test func aPartWithoutItsRecordIsDiscardedToo() throws {
+        try with { world in
+            let part = Directory(world.data.appending("taken-over/alice.before-term-3"))
+            try part.create()
+            try part.replace("alice-wrist_gyro.json", with: Array("[]".utf8))
+            let discard = try world.discard("alice", isForced: true)
+            try world.settle()
+            _ = try #require(try discard.outcome?.get())
+            #expect(try world.search("alice").isEmpty)
+        }
+    }
+
+    /// People discard sessions to make room.
+    @Test func aSessionIsDiscardedThoughTheDiskIsFull() throws {
+        try with { world in
+            world.isFull = true
+            let discard = try world.discard("alice", isForced: true)
+            try world.settle()
+            _ = try #require(try discard.outcome?.get())
+            #expect(world.steps == ["retire", "note", "note", "erase", "finish"])
+            #expect(try world.search("alice").isEmpty)
         }
     }
 
@@ -490,6 +524,42 @@ struct DiscardTests {
             #expect(try world.lines.isEmpty)
             let expired = try SessionDisposal(in: world.data).uploaded(before: world.now.date, shard: nil, limit: 10)
             #expect(expired.map(\.text) == ["alice"])
+        }
+    }
+
+    /// As when it was moved to a disk with more room.
+    @Test func aSessionBehindASymbolicLinkIsKept() throws {
+        try with { world in
+            try world.confirmUpload(of: "alice")
+            let link = world.data.appending("recordings/alice").string
+            let moved = world.data.appending("moved").string
+            try FileManager.default.moveItem(atPath: link, toPath: moved)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: moved)
+            for isForced in [false, true] {
+                let discard = try world.discard("alice", isForced: isForced)
+                try world.settle()
+                #expect(discard.refusal == "wouldDelete")
+            }
+            #expect(try SessionDirectory.open(SessionIdentifier("alice"), in: world.data).verify().verdict == .whole)
+            #expect(try world.lines.isEmpty)
+            let expired = try SessionDisposal(in: world.data).uploaded(before: world.now.date, shard: nil, limit: 10)
+            #expect(expired.isEmpty)
+        }
+    }
+
+    /// A recorder of another shard may start while a session is discarded.
+    @Test func aSessionThatIsBeingDiscardedIsLeftToItsRecorder() throws {
+        try with { world in
+            let session = try SessionIdentifier("alice")
+            let name = PersonalName(of: session.text)
+            let (first, second) = (SessionDisposal(in: world.data), SessionDisposal(in: world.data))
+            try first.retire(session)
+            #expect(try second.unfinished().isEmpty)
+            #expect(try first.unfinished() == [name])
+            try first.erase(name)
+            try first.finish(name)
+            let names = try Directory(world.data.appending("recordings")).names()
+            #expect(names.filter { $0.contains(name.digest) }.isEmpty)
         }
     }
 

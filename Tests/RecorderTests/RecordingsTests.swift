@@ -24,6 +24,10 @@ import Testing
         private var slept: Int64 = 0
         private var epoch = "e"
         private var next = 0
+        /// The unit that the publisher states.
+        var unit: String?
+        /// The rate that it states.
+        var rate: Double? = 100
         /// Whether the recorder wanted to ask log-manager since a test last reset this.
         var asksLogManager = false
 
@@ -31,6 +35,8 @@ import Testing
         private var log: WriteAheadLog?
         /// The error with which the disk refuses the log; nil if it works.
         var refusal: RecordingError?
+        /// Whether stored records are written to the disk.
+        var storesRecords = false
 
         private let data: FilePath
         private let files: SessionFiles
@@ -71,9 +77,10 @@ import Testing
         ///   - isEnding: whether the program shuts down meanwhile.
         ///   - logPosition: the end of the write-ahead log when the session's document was created; nil for now.
         ///   - isAlone: whether the session's stream is still unknown.
+        ///   - isInterrupted: whether the recorder will be killed before the session is running.
         func begin(
             _ name: String, before: Double? = nil, duration: Double? = nil, isEnding: Bool = false,
-            logPosition: LogPosition? = nil, isAlone: Bool = false
+            logPosition: LogPosition? = nil, isAlone: Bool = false, isInterrupted: Bool = false
         ) throws -> Session {
             var limits = SessionRecord.Limits()
             limits.before = before
@@ -82,7 +89,7 @@ import Testing
             let session = try Self.session(
                 name, startedAt: startDate, limits, of: core, in: data, logPosition: logPosition, at: now)
             core.open(isAlone ? [] : [description], of: session, at: now)
-            #expect(core.begin(session) != isEnding)
+            if !isInterrupted { #expect(core.begin(session) != isEnding) }
             return session
         }
 
@@ -97,8 +104,8 @@ import Testing
         var description: StreamDescription {
             StreamDescription(
                 source: "sensor-publisher", sequence: 0, device: "phone", stream: "gyro", epoch: epoch, state: .running,
-                fields: ["uptime", "x"], rate: 100, packed: false, nextSequence: next, replay: "tcp://10.0.0.1:5552",
-                clock: clock, lastSample: clock.uptime, retention: 600)
+                fields: ["uptime", "x"], unit: unit, rate: rate, packed: false, nextSequence: next,
+                replay: "tcp://10.0.0.1:5552", clock: clock, lastSample: clock.uptime, retention: 600)
         }
 
         private var clock: ClockReading {
@@ -185,8 +192,10 @@ import Testing
         }
 
         /// Restarts the recorder, as after a kill.
+        /// - Parameter other: the session to resume; nil for the script's own.
         /// - Returns: what the recorder then knows about the session.
-        func restart() throws -> (recovered: RecoveredSession, session: Session) {
+        func restart(resuming other: Session? = nil) throws -> (recovered: RecoveredSession, session: Session) {
+            let session = other ?? self.session
             let recovery = try SessionRecovery(of: [session.directory], log: logDirectory)
             let again = Recordings(core.settings, log: recovery.log ?? "L", position: recovery.logEnd)
             let recovered = try #require(recovery.outcomes[session.identifier]).get()
@@ -225,7 +234,11 @@ import Testing
                     case .sync(let session):
                         let sync = files.beginSync(of: session) { $0.map { _ in { nil } } }
                         core.synced(session, files.endSync(sync, of: session), at: now)
-                    case .store: core.stored(nil, at: now)
+                    case .store(let record, let directory):
+                        let failure = RecordingError.thrown { () throws(RecordingError) in
+                            if storesRecords { try directory.write(record) }
+                        }
+                        core.stored(failure, at: now)
                     case .conclude(let record, _, _): core.concluded(record, nil, at: now)
                     case .removeFiles(_, let files, _):
                         removed += files
@@ -521,6 +534,33 @@ import Testing
             _ = script.settle()
             #expect(script.core.isIdle)
             #expect(session.record.resultsUntil == nil)
+            #expect(session.record.endDate == end)
+        }
+    }
+
+    /// Otherwise, the log would keep the samples of all other sessions for as long as the results are awaited.
+    @Test func aSessionThatWaitsForResultsKeepsNothingInTheLog() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory, SessionRecord.Limits(duration: 1, resultsWithin: 600))
+            script.storesRecords = true
+            try Self.awaitResults(of: script)
+            let end = try #require(script.session.record.endDate)
+            let position = script.core.logPosition.written
+            let other = try script.begin("other")
+            try script.sample(10)
+            // The sessions are stored one after the other.
+            for _ in 0..<2 {
+                script.wait(11 * Self.second)
+                script.core.tick(at: script.now)
+                _ = script.settle()
+            }
+            #expect(script.session.status == .processingResults)
+            #expect(script.session.stored >= position && other.stored >= position)
+            #expect(script.removals.last ?? 0 >= position)
+            let (recovered, session) = try script.restart()
+            #expect(recovered.isFromLog)
+            #expect(recovered.record.logs.map(\.files.count) == [1])
+            #expect(session.resultsDeadline == 602 * Self.second)
             #expect(session.record.endDate == end)
         }
     }
@@ -1102,6 +1142,161 @@ import Testing
         }
     }
 
+    /// The second run has another unit, and the third one the first run's again. The first samples of a run may arrive
+    /// before its description.
+    @Test(arguments: [false, true])
+    func aRunWithAnotherUnitIsRecordedWithIt(isLate: Bool) throws {
+        try withScript { script in
+            script.keepLog()
+            _ = script.settle()
+            script.unit = "m/s2"
+            let second = try script.begin("second")
+            try script.sample(10)
+            for (run, unit) in [("f", "g"), ("h", "m/s2")] {
+                script.restartPublisher(as: run)
+                script.unit = unit
+                if isLate { try script.sample(10) }
+                script.core.take(script.description, at: script.now)
+                try script.sample(10)
+                _ = script.settle()
+            }
+            let (recovered, _) = try script.restart(resuming: second)
+            let log = try #require(recovered.record.logs.first)
+            #expect(log.unit == "m/s2" && log.epochs.map(\.unit) == [nil, "g", nil])
+            #expect(log.unitChanges?.map(\.epoch) == ["e", "f", "h"] && log.onlyUnit == nil)
+            var scanner = try LogScanner(
+                second.directory.directory.path.appending(try #require(log.file)), format: .json, root: .array)
+            // What a reader of the file alone takes for the unit of the last sample of each run.
+            var units: [String: String] = [:]
+            var current: (epoch: String, unit: String) = ("", "")
+            while let found = try scanner.next() {
+                let marker = scanner.record
+                if found.isSample {
+                    units[current.epoch] = current.unit
+                } else {
+                    current = (marker.position?.epoch ?? current.epoch, marker["unit"] ?? current.unit)
+                }
+            }
+            #expect(units == ["e": "m/s2", "f": "g", "h": "m/s2"])
+        }
+    }
+
+    /// The third run's publisher states no unit at first. The first samples of a run may arrive before its description.
+    @Test(arguments: [false, true])
+    func aRunKeepsItsFirstUnit(isLate: Bool) throws {
+        try withScript { script in
+            script.keepLog()
+            _ = script.settle()
+            script.unit = "m/s2"
+            let second = try script.begin("second")
+            try script.sample(10)
+            for (run, unit) in [("f", "g"), ("h", nil)] as [(String, String?)] {
+                script.restartPublisher(as: run)
+                script.unit = unit
+                if isLate { try script.sample(10) }
+                for _ in 0..<2 {
+                    script.core.take(script.description, at: script.now)
+                    try script.sample(10)
+                    script.unit = "rad/s"
+                }
+                _ = script.settle()
+            }
+            let (recovered, _) = try script.restart(resuming: second)
+            let log = try #require(recovered.record.logs.first)
+            #expect(log.unit == "m/s2" && log.epochs.map(\.unit) == [nil, "g", nil])
+        }
+    }
+
+    /// A publisher that measures its stream's rate does not know it at first.
+    @Test(arguments: [100, nil] as [Double?])
+    func aRunHasTheFirstRateThatIsStatedForIt(rate: Double?) throws {
+        try withScript { script in
+            script.keepLog()
+            _ = script.settle()
+            script.rate = rate
+            let second = try script.begin("second")
+            try script.sample(10)
+            script.rate = 50
+            script.core.take(script.description, at: script.now)
+            script.restartPublisher(as: "f")
+            for rate in [nil, 20, 30] as [Double?] {
+                script.rate = rate
+                script.core.take(script.description, at: script.now)
+                try script.sample(10)
+            }
+            _ = script.settle()
+            let (recovered, _) = try script.restart(resuming: second)
+            let log = try #require(recovered.record.logs.first)
+            #expect(log.rate == rate && log.epochs.map(\.rate) == [nil, 20])
+        }
+    }
+
+    /// The recorder is killed before it receives the description, or right after that.
+    @Test(arguments: [false, true])
+    func aRestartedRecorderRequestsSamplesOfARunFromItsPublisher(isDescribed: Bool) throws {
+        try withScript { script in
+            script.keepLog()
+            try Self.meetRunByItsSamples(script)
+            var description = script.description
+            description.replay = "tcp://10.0.0.2:5552"
+            if isDescribed {
+                script.core.take(description, at: script.now)
+                // The description is committed with these samples.
+                try script.sample(10)
+                _ = script.settle()
+            }
+            let session = try script.restart().session
+            if isDescribed {
+                try script.sample(10)
+            } else {
+                #expect(!script.settle().contains("recover"))
+                script.core.take(description, at: script.now)
+            }
+            #expect(script.settle().contains("recover"))
+            let missing = script.core.missing(Self.stream, in: session.identifier, at: script.now)
+            #expect(missing?.endpoint == "tcp://10.0.0.2:5552")
+            #expect(missing?.request.count == 30)
+        }
+    }
+
+    /// The request was never answered. `relay lead` repeats its own, which is for the past.
+    @Test(arguments: [nil, 5] as [Double?])
+    func aSessionFromThePastRunsThoughTheRecorderWasKilledWhileItBegan(before: Double?) throws {
+        try withScript { script in
+            script.keepLog()
+            script.wait(10 * Self.second)
+            try script.sample(1_000)
+            _ = script.settle()
+            let late = try script.begin("late", before: before, isInterrupted: true)
+            _ = script.settle()
+            let (recovered, session) = try script.restart(resuming: late)
+            #expect(recovered.record.status == .starting && recovered.record.logs.count == 1)
+            #expect(session.status == (before == nil ? .failed : .running))
+        }
+    }
+
+    /// A device that numbers its samples moved to another publisher. The former one still lists its stream.
+    @Test func aSessionEndsAtTheFurthestDescription() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            var former = script.description
+            former.replay = "tcp://10.0.0.2:5552"
+            try script.sample(10, isLost: true)
+            #expect([former, script.description].furthest == [script.description])
+            script.core.stop(script.session.identifier, at: script.now)
+            _ = script.settle()
+            script.core.listed(script.session.identifier, [former, script.description], at: script.now)
+            Self.expectRequest(of: script)
+            let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
+            #expect(missing?.endpoint == "tcp://10.0.0.1:5552")
+            try script.replay(10..<20)
+            _ = script.settle()
+            #expect(script.session.report.streams.map(\.received) == [20])
+            #expect(script.session.report.streams.map(\.lost) == [0])
+        }
+    }
+
     @Test func samplesOfARunThatIsNeverDescribedAreRequestedFromTheFormerPublisher() throws {
         try withScript { script in
             try Self.meetRunByItsSamples(script)
@@ -1149,6 +1344,25 @@ import Testing
             script.core.tick(at: script.now)
             #expect(!script.settle().contains("compareClocks"))
             #expect(script.core.isIdle)
+        }
+    }
+
+    /// A recorder that is killed before it closes the session does not publish the gap afterwards.
+    @Test func aGapThatShowsWhenASessionIsStoppedIsPublishedAtOnce() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            // The publisher may have sampled on before it restarted, and the recorder hears neither.
+            script.wait(10 * Self.second)
+            script.restartPublisher(as: "next")
+            script.core.stop(script.session.identifier, at: script.now)
+            _ = script.effects()
+            script.core.listed(script.session.identifier, [script.description], at: script.now)
+            #expect(script.session.ordered.first?.gaps.map(\.epoch) == ["e"])
+            let published = script.effects().compactMap { effect -> Gap? in
+                if case .notice(.publish(let event)) = effect { (event as? RecordingEvent)?.gap } else { nil }
+            }
+            #expect(published.map(\.epoch) == ["e"])
         }
     }
 

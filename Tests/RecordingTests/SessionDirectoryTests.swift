@@ -89,6 +89,21 @@ struct SessionDirectoryTests {
         }
     }
 
+    /// Recorders of two shards may be asked for sessions of one name at the same moment.
+    @Test func theDirectoryThatAnotherProgramIsMakingIsNotUsed() throws {
+        try withTemporaryDirectory { data in
+            let other = try SessionDirectory.create(SessionIdentifier("s1"), in: data.path)
+            let lock = try DirectoryLock.take("s1", in: SessionDirectory.recordings(in: data.path))
+            #expect(lock != nil)
+            let error = try #require(throws: RecordingError.self) {
+                try SessionDirectory.create(record("s1"), in: data.path)
+            }
+            #expect(error.code == .alreadyExists)
+            #expect(try other.directory.names() == [])
+            withExtendedLifetime(lock) {}
+        }
+    }
+
     @Test(arguments: ["session.json", "phone_gyro.json", ".photo.jpg.new"])
     func aDirectoryThatHasSomethingIsNotUsed(name: String) throws {
         try withTemporaryDirectory { data in
@@ -221,6 +236,20 @@ struct SessionDirectoryTests {
             try Data("\(String(repeating: "0", count: 64))  a\n\(line)\n".utf8).write(to: URL(filePath: path.string))
             let error = try #require(throws: RecordingError.self) { try directory.checksums() }
             #expect(error.code == .unreadable)
+        }
+    }
+
+    /// As a character, the mark would take the space or the dot before it.
+    @Test func aNameMayBeginWithACombiningMark() throws {
+        try withTemporaryDirectory { data in
+            let directory = try SessionDirectory.create(SessionIdentifier("s1"), in: data.path)
+            let name = "\u{301}e.jpg"
+            #expect(try directory.add([1, 2], to: name, at: 0, isLast: true).bytes == 2)
+            #expect(try directory.add([1], to: "\u{301}begun.jpg", at: 0, isLast: false).bytes == 1)
+            directory.removeUnfinishedFiles()
+            try directory.writeChecksums()
+            #expect(try directory.checksums() == [name: FinishedFile.sha256(of: [1, 2])])
+            #expect(try Set(directory.directory.names()) == ["SHA256SUMS", name])
         }
     }
 

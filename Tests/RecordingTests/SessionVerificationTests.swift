@@ -2,10 +2,11 @@ import Files
 import FoundationEssentials
 import Glibc
 import Messages
-import Recording
 import SystemPackage
 import TestSupport
 import Testing
+
+@testable import Recording
 
 @Suite(.timeLimit(.minutes(5)))
 struct SessionVerificationTests {
@@ -99,6 +100,30 @@ struct SessionVerificationTests {
             }
             try write(whole + [0], to: log.path)
             #expect(try verdict(log) == .damaged)
+        }
+    }
+
+    /// The recorder writes to a file while it is read.
+    @Test(arguments: 0..<5)
+    func aRecordThatWasReadDuringAWriteIsReadAgain(kind: Int) throws {
+        try withRecordedLog(kind, .record) { log in
+            try log.samples(3)
+            try log.commit()
+            let whole = try bytes(of: log.path)
+            try write(whole.dropLast(log.terminator + 3), to: log.path)
+            let file = try OpenFile(log.path, .readOnly, action: "read")
+            let session = SessionVerification(of: log.directory) { _, _ in }
+            let record = try log.directory.record()
+            let verification = LogVerification(log: record.logs[0], record: record, session: session)
+            var scanner = try LogScanner(file, format: log.format, root: log.root)
+            var samples = 0
+            while let next = try scanner.next() { samples += next.isSample ? 1 : 0 }
+            let wasClean = scanner.isClean
+            #expect(samples == 2 && !wasClean)
+            try write(whole, to: log.path)
+            while let next = try verification.next(&scanner, of: file) { samples += next.isSample ? 1 : 0 }
+            let isClean = scanner.isClean
+            #expect(samples == 3 && isClean)
         }
     }
 

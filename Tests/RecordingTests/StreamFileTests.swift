@@ -217,6 +217,33 @@ struct StreamFileTests {
         }
     }
 
+    /// The file may be larger than the memory, and the disk may be full before the copy is complete.
+    @Test(arguments: [nil, 3] as [Int?])
+    func afterAFailedSyncAFileIsCopiedInPieces(failing number: Int?) throws {
+        var course = try Course(0)
+        try course.step { $0.begin() }
+        try withTemporaryDirectory { directory in
+            let faults = Faults()
+            let calls = faults.failing(.write, number: number ?? .max, with: .noSpace)
+            let file = StreamFile(course.name, in: directory, calls: calls)
+            try file.apply(course.blocks[0])
+            let path = directory.path.appending(course.stream.fileName)
+            let error = RecordingError(.ioError, action: "sync", path: path)
+            #expect(throws: error) { try file.noteSync(error) }
+            let whole = [1, 2, 3].flatMap { [UInt8](repeating: $0, count: 900_000) }
+            try write(whole, to: path)
+            let old = try OpenFile(path, .readOnly, action: "read")
+            let failure = RecordingError.thrown { () throws(RecordingError) in try file.replaceAfterFailedSync() }
+            #expect(failure?.code == (number == nil ? nil : RecordingError.Code.noSpace))
+            #expect(old.isFile(at: path) == (number != nil))
+            #expect(try directory.names() == [course.stream.fileName])
+            let isSame = try bytes(of: path) == whole
+            #expect(isSame)
+            // The beginning of the file, and the pieces.
+            #expect(faults.count(of: .write) == number ?? 4)
+        }
+    }
+
     @Test func recordsMayBeWrittenWhileTheFileIsSynced() throws {
         var course = try Course(0)
         try course.step { $0.begin() }

@@ -54,6 +54,23 @@ struct StreamOverviewTests {
         }
     }
 
+    @Test(arguments: [(0, "an unknown number of"), (5, "at least 5")])
+    func aPageReportsThatTheSizeOfAGapIsUnknown(_ known: Int, _ amount: String) throws {
+        try withTemporaryDirectory { data in
+            let session = try MadeSession(in: data)
+            let name = "phone/gyro"
+            try session.add(name)
+            try session.samples(name, from: 0, count: 100) { _ in "0,0,0" }
+            if known > 0 { try session.gap(name, count: known, at: 1) }
+            try session.gap(name, count: 0, reason: .epochEnded, at: 1)
+            try session.beginEpoch(name, "E2", at: 4)
+            try session.samples(name, from: 4, count: 100) { _ in "0,0,0" }
+            try session.finish(at: 5)
+            let page = try SessionPage.html(of: session.directory)
+            #expect(page.contains("Not whole: \(amount) samples are lost."))
+        }
+    }
+
     @Test func aPageOfASessionWithMissingOrShortenedFilesDoesNotCallItWhole() throws {
         try withTemporaryDirectory { data in
             let session = try MadeSession(in: data)

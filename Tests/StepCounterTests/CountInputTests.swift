@@ -122,6 +122,29 @@ struct CountInputTests {
         #expect(CountInput.recordings(inFiles: [copy, first]) == [CountInput(name: copy, files: [copy])])
     }
 
+    /// A publisher was restarted with another unit before the walk.
+    @Test(arguments: LogFormat.allCases)
+    func theUnitOfEachRunCounts(format: LogFormat) throws {
+        try withTemporaryDirectory { data in
+            let name = "phone/accelerometer"
+            let made = try MadeSession(in: data)
+            try made.add(name, unit: "m/s2", rate: 25, format: format)
+            for (index, sample) in Walk().samples.enumerated() {
+                if index == 100 { try made.beginEpoch(name, "E2", unit: "g", at: sample.x) }
+                if index == 500 { try made.rotate(name, at: sample.x) }
+                let perG = index < 100 ? 9.80665 : 1
+                try made.sample(name, sample.x, "\(sample.y * perG),\(sample.z * perG),\(sample.w * perG)")
+            }
+            try made.finish(at: 41)
+            let input = try #require(
+                try CountInput.recordings(inSession: made.path, streams: ["accelerometer"]).first)
+            for count in [try StepCount(input), try StepCount(ofFiles: input.files)] {
+                #expect(count.samples == Walk().samples.count && count.leftOut == 0)
+                #expect(abs(count.steps.count - Walk().steps) <= 2)
+            }
+        }
+    }
+
     /// A walk in a stream with one field.
     private static func magnitudes(
         _ field: String, _ format: LogFormat = .json, in data: FilePath
@@ -144,6 +167,23 @@ struct CountInputTests {
                 try CountInput.recordings(inSession: made.path, streams: ["accelerometer"]).first)
             let count = try StepCount(input)
             #expect(count.samples == Walk().samples.count && count.leftOut == 0)
+            #expect(abs(count.steps.count - Walk().steps) <= 2)
+        }
+    }
+
+    @Test(arguments: ["t", "seconds_elapsed"], LogFormat.allCases)
+    func aFieldOfTheStreamIsNotTheTime(field: String, format: LogFormat) throws {
+        try withTemporaryDirectory { data in
+            let made = try MadeSession(in: data)
+            try made.add("phone/accelerometer", fields: ["x", "y", "z", field], rate: 25, format: format)
+            for sample in Walk().samples {
+                try made.sample("phone/accelerometer", sample.x, "\(sample.y),\(sample.z),\(sample.w),25")
+            }
+            try made.finish(at: 41)
+            let input = try #require(
+                try CountInput.recordings(inSession: made.path, streams: ["accelerometer"]).first)
+            let count = try StepCount(input)
+            #expect(count.start == 0)
             #expect(abs(count.steps.count - Walk().steps) <= 2)
         }
     }

@@ -110,6 +110,23 @@ struct StepCountTests {
         #expect(try withFile(metric) { try StepCount(ofFile: $0) } == said)
     }
 
+    /// A publisher was restarted with another unit.
+    @Test func eachMarkersUnitIsThatOfTheSamplesAfterIt() throws {
+        let rows = walk.samples(rate: 25)
+        func objects(_ rows: ArraySlice<SIMD4<Double>>, _ unit: String, _ perG: Double) -> String {
+            #"{"marker":"position","unit":"\#(unit)"}"# + "\n"
+                + rows.map { row in
+                    "{\"t\":\(row.x),\"x\":\(row.y * perG),\"y\":\(row.z * perG),\"z\":\(row.w * perG)}\n"
+                }.joined()
+        }
+        let text =
+            objects(rows[..<100], "m/s2", 9.80665) + objects(rows[100..<500], "g", 1)
+            + objects(rows[500...], "m/s2", 9.80665)
+        let count = try withFile(text) { try StepCount(ofFile: $0) }
+        #expect(count.samples == rows.count && count.leftOut == 0)
+        #expect(abs(count.steps.count - walk.steps.count) <= 2)
+    }
+
     @Test func rowsWithoutNumbersAreLeftOut() throws {
         let text = "t,x,y,z,label\n0,,,,start\n" + rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)," } + "\n99,,,,stop\n"
         let count = try withFile(text) { try StepCount(ofFile: $0) }
@@ -143,8 +160,11 @@ struct StepCountTests {
         }
     }
 
-    @Test func aSeparatorInQuotesIsNone() throws {
-        let text = "t,label,x,y,z\n" + rows(walk) { "\($0.x),\"a, \"\"b\"\",c\",\($0.y),\($0.z),\($0.w)" }
+    @Test(arguments: ["label", "\"label, \"\"raw\"\"\""])
+    func aSeparatorInQuotesIsNone(label: String) throws {
+        let text =
+            "t,\(label),x,y,z,temperature\n"
+            + rows(walk) { "\($0.x),\"a, \"\"b\"\",c\",\($0.y),\($0.z),\($0.w),25" }
         let count = try withFile(text) { try StepCount(ofFile: $0) }
         #expect(count.leftOut == 0)
         #expect(abs(count.steps.count - walk.steps.count) <= 2)
@@ -156,6 +176,22 @@ struct StepCountTests {
             + "\n" + #"{"t":1}"# + "\n" + #"{"t":99,"x":null,"y":1,"z":1}"# + "\n" + #"{"t":99,"x":1,"y":1,"z":"# + "\n"
             + #"{"t":99,"marker":"stop"}"# + "\n"
         #expect(try withFile(text) { try StepCount(ofFile: $0).leftOut } == 3)
+    }
+
+    @Test func recordsThatAreNotOnLinesOfTheirOwnAreRefused() {
+        let records = walk.samples(rate: 25).prefix(50).map { sample in
+            ["\"t\":\(sample.x)", "\"x\":\(sample.y)", "\"y\":\(sample.z)", "\"z\":\(sample.w)"]
+        }
+        let objects = records.map { "{" + $0.joined(separator: ",") + "}" }
+        let line = "[" + objects.joined(separator: ",") + "]"
+        let spread = "[\n" + records.map { "{\n" + $0.joined(separator: ",\n") + "\n}" }.joined(separator: ",\n")
+        let several = "the line has several records"
+        let files = [(line, several), (objects.joined(separator: " "), several), (spread, "no row is a sample")]
+        for (text, message) in files {
+            #expect { try withFile(text) { try StepCount(ofFile: $0) } } throws: {
+                ($0 as? TextInputError)?.message.contains(message) ?? false
+            }
+        }
     }
 
     @Test func rowsWithoutASingleSampleAreRefused() {

@@ -115,7 +115,7 @@ public struct TaskResults: Hashable, Sendable {
         }
         if let path = try string(fields["relativePath"], at: "\(place).relativePath") {
             // Files lie directly in the session's directory.
-            guard !path.isEmpty, !path.hasPrefix("."), !path.utf8.contains(UInt8(ascii: "/")),
+            guard !path.isEmpty, path.utf8.first != UInt8(ascii: "."), !path.utf8.contains(UInt8(ascii: "/")),
                 !path.utf8.contains(0)
             else {
                 throw MessageError(

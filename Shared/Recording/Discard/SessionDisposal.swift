@@ -1,5 +1,6 @@
 package import Files
 package import Messages
+import Synchronization
 package import SystemPackage
 
 /// How a discarded session is removed from `recordings/`, step by step. Each step can be repeated, and an interrupted one is
@@ -24,6 +25,8 @@ package struct SessionDisposal: Sendable {
         package var unarchived: [String] = []
         /// Whether only parts of it are left that were set aside because another machine continued it.
         package var isSetAside = false
+        /// Whether its directory is a symbolic link.
+        package var isLink = false
         /// Whether a session of this name is being discarded: its directory is renamed, and not removed yet.
         package var isRetired = false
         /// The record of that session; nil once `erase` is done.
@@ -37,6 +40,12 @@ package struct SessionDisposal: Sendable {
     private let data: FilePath
     private let calls: FileCalls
     private let ledger: DiscardLedger
+    private let claims = Claims()
+
+    /// Claims on the sessions that this program discards: a recorder of another shard may start meanwhile.
+    private final class Claims: Sendable {
+        let held = Mutex([PersonalName: DirectoryLock]())
+    }
 
     package init(in data: FilePath, calls: FileCalls = .system) {
         self.data = data
@@ -50,12 +59,27 @@ package struct SessionDisposal: Sendable {
         Directory(recordings.path.appending(Self.prefix + name.digest))
     }
 
-    /// The sessions whose removal was begun and not finished.
+    /// Claims a session that is to be discarded, until `finish`.
+    /// - Returns: false if another program discards it.
+    private func claim(_ name: PersonalName) -> Bool {
+        if claims.held.withLock({ $0[name] != nil }) { return true }
+        do throws(RecordingError) {
+            guard let lock = try DirectoryLock.take(name.digest, in: recordings) else { return false }
+            claims.held.withLock { $0[name] = lock }
+        } catch {
+            // Without a claim (a full disk, or no permission), another recorder may repeat the removal. Its steps can be repeated.
+        }
+        return true
+    }
+
+    private func release(_ name: PersonalName) { claims.held.withLock { $0[name] = nil } }
+
+    /// The sessions whose removal was begun and not finished, and that no other program discards.
     package func unfinished() throws(RecordingError) -> [PersonalName] {
         try recordings.names().filter { $0.hasPrefix(Self.prefix) }
             .compactMap { PersonalName(digest: String($0.dropFirst(Self.prefix.count))) }.sorted {
                 $0.digest < $1.digest
-            }
+            }.filter(claim)
     }
 
     /// Up to `limit` sessions of a shard of which everything was uploaded, confirmed before a date.
@@ -68,13 +92,20 @@ package struct SessionDisposal: Sendable {
                 upload.unarchived.isEmpty,
                 let directory = try? SessionDirectory.open(session, in: data),
                 let record = try? directory.record(), record.session == session, record.status.isOver,
-                upload.isOfSession(from: record.startDate),
+                !directory.isLink, upload.isOfSession(from: record.startDate),
                 record.shard == nil || record.shard == shard,
                 let annotations = try? directory.annotations(of: record), !upload.lacks(one: annotations)
             else { continue }
             sessions.append(session)
         }
         return sessions
+    }
+
+    /// The first part of a session that was set aside at a fail-over; one without a record is left to `erase`.
+    private func partSetAside(of name: PersonalName) throws(RecordingError) -> SessionDirectory? {
+        try SessionDirectory.partsSetAside(of: name, in: data).first {
+            $0.directory.contains(SessionDirectory.recordName)
+        }
     }
 
     /// Reads the state of a session, by its name or by the hash of it.
@@ -84,14 +115,16 @@ package struct SessionDisposal: Sendable {
         if let session, let directory = try? SessionDirectory.open(session, in: data) {
             let record = try directory.record()
             view.record = record
+            view.isLink = directory.isLink
             if let upload = ConfirmedUpload.read(of: record, in: data) {
                 view.uploaded = upload.date
                 view.unarchived = upload.unarchived
                 view.hasLaterAnnotations = upload.lacks(one: try directory.annotations(of: record))
             }
-        } else if session != nil, let part = try SessionDirectory.partsSetAside(of: name, in: data).first {
+        } else if session != nil, let part = try partSetAside(of: name) {
             view.record = try part.record()
             view.isSetAside = true
+            view.isLink = part.isLink
         }
         let directory = retired(name)
         view.isRetired = directory.exists
@@ -107,9 +140,20 @@ package struct SessionDisposal: Sendable {
     package func retire(_ session: SessionIdentifier) throws(RecordingError) {
         try SessionDirectory(of: session, madeAt: recordings.path.appending(session.text)).removeRewrite()
         let name = PersonalName(of: session.text)
+        // Another program may still clear its log of an earlier session of this name.
+        _ = claim(name)
+        do throws(RecordingError) {
+            try retire(session, name)
+        } catch {
+            if !retired(name).exists { release(name) }
+            throw error
+        }
+    }
+
+    private func retire(_ session: SessionIdentifier, _ name: PersonalName) throws(RecordingError) {
         let retired = retired(name).path.lastComponent?.string ?? ""
         if !recordings.contains(session.text),
-            let part = try SessionDirectory.partsSetAside(of: name, in: data).first?.directory.path.lastComponent
+            let part = try partSetAside(of: name)?.directory.path.lastComponent
         {
             let new = "\(SessionDirectory.recordingsName)/\(retired)"
             try Directory(data).rename("\(SessionDirectory.takenOverName)/\(part.string)", to: new, calls: calls)
@@ -145,7 +189,8 @@ package struct SessionDisposal: Sendable {
 
     package func finish(_ name: PersonalName) throws(RecordingError) {
         // The directory may by now hold another session of this name.
-        _ = try Directory.removeEmpty(retired(name).path)
+        let isGone = try Directory.removeEmpty(retired(name).path)
         try recordings.sync(calls: calls)
+        if isGone { release(name) }
     }
 }

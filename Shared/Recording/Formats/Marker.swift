@@ -47,7 +47,8 @@ package struct Marker: Hashable, Sendable {
     /// ISO 8601, with zone.
     package var date: String
     package var stepPath: String
-    /// Describes the samples that follow, at the beginning of a file or when a recorder resumes.
+    /// Describes the samples that follow: at the beginning of a file, when a recorder resumes, and in position markers of
+    /// a stream whose unit or rate changes.
     package var description: SessionRecord.Log?
     /// The next sample, in a position marker, at the beginning of a file or when a recorder resumes. A gap has its own position.
     package var position: Position?

@@ -15,7 +15,7 @@ extension SessionDirectory {
         let target = Directory(copy)
         try target.createExclusively()
         do {
-            for name in try original.directory.names() where !name.hasPrefix(".") {
+            for name in try original.directory.names() where name.utf8.first != UInt8(ascii: ".") {
                 let file = path.appending(name)
                 guard (try? file.stat(followTargetSymlink: false).type) == .regular else { continue }
                 try original.copy(name, to: target)
@@ -86,8 +86,7 @@ extension SessionDirectory {
                 guard let last = log.epochs.last else { break }
                 record.logs[index].epochs.append(
                     SessionRecord.Epoch(
-                        epoch: position.epoch, clock: last.clock, replay: last.replay, next: position.next,
-                        heard: last.heard))
+                        position.epoch, clock: last.clock, next: position.next, heard: last.heard, after: last))
             }
             guard let file = recovery.files[session]?[log.name], let open = file.extent else { continue }
             let last = log.files.last.flatMap { FinishedName($0.name, of: log.name) }

@@ -44,9 +44,11 @@ extension SessionDirectory {
         for part in try directory.names().sorted() {
             // A session's own name may have dots too.
             guard let suffix = part.ranges(of: beforeTerm).last,
-                PersonalName(of: String(part[..<suffix.lowerBound])) == name
+                let session = SessionIdentifier(rawValue: String(part[..<suffix.lowerBound])),
+                PersonalName(of: session.text) == name
             else { continue }
-            parts.append(try SessionDirectory(at: directory.path.appending(part)))
+            // If a kill broke off its removal, the part may have no record any more.
+            parts.append(SessionDirectory(of: session, madeAt: directory.path.appending(part)))
         }
         return parts
     }

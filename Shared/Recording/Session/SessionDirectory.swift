@@ -51,14 +51,25 @@ package struct SessionDirectory: Hashable, Sendable {
     }
 
     /// Makes the directory for a new session, with its record.
+    /// - Throws: `alreadyExists` if there is a session of this name, or another program is making one.
     package static func create(_ record: SessionRecord, in data: FilePath) throws(RecordingError) -> SessionDirectory {
         let directory = SessionDirectory(record.session, in: data)
+        let recordings = recordings(in: data)
+        try recordings.create()
+        // Otherwise, two recorders of different shards could take a directory that has no record yet.
+        guard let lock = try DirectoryLock.take(record.session.text, in: recordings) else {
+            throw RecordingError(
+                .alreadyExists, action: "make session \(record.session)", path: directory.directory.path,
+                reason: "another program is creating, importing or changing a session of this name",
+                advice: "Wait for it, or choose another name.")
+        }
+        defer { withExtendedLifetime(lock) {} }
         do throws(RecordingError) {
             _ = try create(record.session, in: data)
         } catch {
             guard error.code == .alreadyExists, try directory.isLeftEmpty() else { throw error }
             // The directory's entry may not be durable yet.
-            try recordings(in: data).sync()
+            try recordings.sync()
         }
         do throws(RecordingError) {
             try directory.write(record)
@@ -114,6 +125,11 @@ package struct SessionDirectory: Hashable, Sendable {
             .compactMap { try? SessionIdentifier($0) }
             .filter { SessionDirectory($0, in: data).directory.contains(recordName) }
             .sorted()
+    }
+
+    /// Whether a symbolic link stands in place of the directory, as when the session was moved to another disk.
+    var isLink: Bool {
+        (try? directory.path.stat(followTargetSymlink: false).type) == .symbolicLink
     }
 
     /// The path of a file under the data directory, as in events.
@@ -176,17 +192,17 @@ package struct SessionDirectory: Hashable, Sendable {
     /// Reads `SHA256SUMS`: the hashes by the names of the files; `nil` if there is none.
     package func checksums() throws(RecordingError) -> [String: String]? {
         guard directory.contains(Self.checksumsName) else { return nil }
-        let text = String(decoding: try directory.read(Self.checksumsName), as: UTF8.self)
         var checksums: [String: String] = [:]
-        for line in text.split(separator: "\n") {
-            let digits = line.prefix(64)
+        // As a character, a combining mark at the beginning of a name would take the space before it.
+        for line in try directory.read(Self.checksumsName).split(separator: UInt8(ascii: "\n")) {
+            let digits = String(decoding: line.prefix(64), as: UTF8.self)
             let rest = line.dropFirst(64)
-            guard digits.utf8.count == 64, digits.allSatisfy(\.isHexDigit), rest.hasPrefix("  ") else {
+            guard digits.utf8.count == 64, digits.hexBytes != nil, rest.starts(with: "  ".utf8) else {
                 throw RecordingError(
                     .unreadable, action: "read", path: directory.path.appending(Self.checksumsName),
                     reason: "a line of it is not a checksum", advice: "It may have been changed by hand.")
             }
-            checksums[String(rest.dropFirst(2))] = String(digits)
+            checksums[String(decoding: rest.dropFirst(2), as: UTF8.self)] = digits
         }
         return checksums
     }
@@ -197,7 +213,7 @@ package struct SessionDirectory: Hashable, Sendable {
 
     /// Whether `SHA256SUMS` includes files of this name.
     package static func hasChecksum(_ name: String) -> Bool {
-        name != checksumsName && name != RemovedFile.fileName && !name.hasPrefix(".")
+        name != checksumsName && name != RemovedFile.fileName && name.utf8.first != UInt8(ascii: ".")
             && !name.unicodeScalars.contains { $0 < " " || $0 == "\\" }
     }
 }

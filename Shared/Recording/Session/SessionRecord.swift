@@ -164,7 +164,7 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var fields: [String]
         /// The types of the columns' values; `nil` if all are numbers.
         package var types: [FieldType]?
-        /// The unit of the columns after `uptime`, if all have the same.
+        /// The unit of the columns after `uptime` when the log was begun, if all have the same. An epoch may have another.
         package var unit: String?
         /// The publisher's epochs that were met, in order.
         package var epochs: [Epoch]
@@ -172,7 +172,7 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var file: String?
         package var fileDate: WallTime?
         package var files: [FinishedFile]
-        /// Samples per second, as the publisher states.
+        /// Samples per second, as the publisher stated when the log was begun. An epoch may have another rate.
         package var rate: Double?
         /// For a stream that was met after the session's start: samples of its first epoch from before this uptime, in
         /// seconds, are left out.
@@ -226,12 +226,18 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var clock: ClockReading
         /// The address that replays the epoch's samples.
         package var replay: String
+        /// Whether that is the address of the epoch before, because no publisher has described this one yet.
+        package var isReplayGuessed: Bool?
         /// The first sample of the epoch that belongs to the session.
         package var from: Int
         /// The sample after the last one that was taken or given up, when this was last stored.
         package var next: Int
         /// The first sample after the session's end, once it is known.
         package var end: Int?
+        /// The unit, if the publisher states another one than the log's.
+        package var unit: String?
+        /// Samples per second, if the publisher states a rate that differs from the log's by more than a tenth.
+        package var rate: Double?
         /// Whether the data are measured, replayed or simulated, if the publisher reports it.
         package var origin: DataOrigin?
         /// The device, if it has a clock of its own whose times the publisher turned into uptimes.
@@ -248,6 +254,18 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var isRelayed: Bool?
         /// Whether the epoch is over, and a relay must be asked how far it came.
         package var isEndUnknown: Bool?
+
+        /// Whether its unit or rate is not the log's: position markers then describe the samples after them.
+        package var differsFromLog: Bool { unit != nil || rate != nil }
+
+        /// A run that its publisher has not described yet: it has the replay address, the unit and the rate of the run before.
+        package init(
+            _ name: String, clock: ClockReading, next: Int = 0, heard: WallTime, after last: SessionRecord.Epoch
+        ) {
+            self.init(epoch: name, clock: clock, replay: last.replay, next: next, heard: heard)
+            isReplayGuessed = true
+            (isRelayed, unit, rate) = (last.isRelayed, last.unit, last.rate)
+        }
 
         package init(
             epoch: String, clock: ClockReading, replay: String, from: Int = 0, next: Int = 0, end: Int? = nil,

@@ -43,9 +43,9 @@ extension SessionReport.Stream {
             bytes: (log.fills ?? []).reduce(log.files.reduce(openBytes) { $0 + $1.bytes }) { $0 + $1.bytes },
             expected: log.counts.received.addingClamped(filled).addingClamped(lost),
             received: log.counts.received, recovered: log.counts.recovered, duplicates: log.counts.duplicates,
-            lost: lost, paused: log.counts.paused, gaps: log.gaps, isEndKnown: log.isEndKnown, nominalRate: log.rate,
-            actualRate: rate, firstUptime: log.firstUptime, lastUptime: log.lastUptime,
-            jitter: log.intervals?.jitter, longestSilence: log.intervals?.longest,
+            lost: lost, paused: log.counts.paused, gaps: log.gaps, isEndKnown: log.isEndKnown,
+            nominalRate: log.onlyRate, actualRate: rate, firstUptime: log.firstUptime, lastUptime: log.lastUptime,
+            jitter: log.onlyRate == nil ? nil : log.intervals?.jitter, longestSilence: log.intervals?.longest,
             epochs: log.epochs.map { SessionReport.EpochSpan(epoch: $0.epoch, from: $0.from, next: $0.next) },
             types: log.types.map { types in
                 Dictionary(zip(log.fields, types)) { first, _ in first }

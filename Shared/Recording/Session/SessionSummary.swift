@@ -31,7 +31,10 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         package var fields: [String]
         /// The types of the fields' values; `nil` if all are numbers.
         package var types: [FieldType]?
+        /// The unit of all samples; `nil` if it changes.
         package var unit: String?
+        /// The unit at the beginning and each change of it; `nil` if it does not change.
+        package var units: [SessionRecord.Log.UnitChange]?
         package var samples: Int
         /// How many of the samples were filled in after the session; `nil` if none were.
         package var filled: Int?
@@ -81,6 +84,11 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         lines += (annotations ?? []).map { $0.sentence(since: startDate) }
         lines += streams.compactMap { stream in stream.origin.map { "\(stream.stream) is \($0)" } }
         for stream in streams {
+            guard let units = stream.units else { continue }
+            let changes = units.map { "\($0.text) from epoch \($0.epoch) on" }
+            lines.append("the unit of \(stream.stream) changes: \(changes.joined(separator: ", "))")
+        }
+        for stream in streams {
             guard let types = stream.types else { continue }
             let fields = zip(stream.fields, types).map { "\($0) \($1.rawValue)" }
             lines.append("fields of \(stream.stream): \(fields.joined(separator: ", "))")
@@ -123,7 +131,7 @@ extension SessionDirectory {
                 let gone = log.files.compactMap { removed[$0.name] }
                 return SessionSummary.Stream(
                     stream: stream.stream, log: log.name, fields: log.fields, types: log.types,
-                    unit: log.unit,
+                    unit: log.onlyUnit, units: log.unitChanges,
                     samples: max(log.counts.written, latest?.counts.written ?? 0) + log.filledSamples,
                     filled: stream.filled, lost: stream.lost, gaps: log.gaps,
                     nominalRate: stream.nominalRate, actualRate: stream.actualRate, bytes: stream.bytes + openBytes,

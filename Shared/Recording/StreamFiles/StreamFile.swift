@@ -235,7 +235,7 @@ package final class StreamFile {
     package func replaceAfterFailedSync() throws(RecordingError) {
         guard failure != nil, case .open(let file) = state else { return }
         guard let fileName = file.path.lastComponent?.string, directory.contains(fileName) else { return }
-        try directory.replace(fileName, with: try directory.read(fileName), calls: calls)
+        try directory.replaceByCopy(fileName, calls: calls)
     }
 
     /// Ends the file: writes and syncs it, and gives it its final name, which is durable after a sync of the directory.

@@ -27,15 +27,15 @@ struct LogVerification {
     ///   - commits: the journal's lines about the file: its samples at certain lengths.
     mutating func read(_ name: String, finished: FinishedFile?, commits: [JournalEntry]) throws(RecordingError) {
         let path = session.directory.directory.path.appending(name)
-        let size = Int(try OpenFile(path, .readOnly, action: "read").byteCount())
+        let file = try OpenFile(path, .readOnly, action: "read")
         let format = self.record.format(of: log)
         let terminatorLength = LogFile.terminator(format, self.record.root).count
         var commits = commits[...]
         var found = 0
-        var scanner = try LogScanner(path, format: format, root: self.record.root)
+        var scanner = try LogScanner(file, format: format, root: self.record.root)
         // Samples that are not in `places` yet.
         var behind = 0
-        while let record = try scanner.next() {
+        while let record = try next(&scanner, of: file) {
             if record.isSample {
                 found += 1
                 behind += 1
@@ -51,6 +51,7 @@ struct LogVerification {
                 damage(name, "has not \(commit.samples) samples in \(commit.bytes) bytes, as the journal says")
             }
         }
+        let size = Int(try file.byteCount())
         advance(by: behind)
         samples += found
         session.files += 1
@@ -70,6 +71,15 @@ struct LogVerification {
             damage(name, "has \(found) samples in place of \(finished.samples)")
         }
         if let finished, finished.bytes != size { damage(name, "has \(size) bytes in place of \(finished.bytes)") }
+    }
+
+    /// The next record of a file. A recorder may be writing to the file: an incomplete record at its end is read once more.
+    func next(_ scanner: inout LogScanner, of file: OpenFile) throws(RecordingError) -> LogScanner.Record? {
+        if let record = try scanner.next() { return record }
+        guard !isOver, !scanner.isClean else { return nil }
+        scanner = try LogScanner(
+            file, format: record.format(of: log), root: record.root, from: scanner.end, types: scanner.types)
+        return try scanner.next()
     }
 
     private mutating func advance(by samples: Int) {
@@ -95,7 +105,7 @@ struct LogVerification {
                     damage(name, "goes back to sample \(from) of epoch \(next), after \(place - 1) was there already")
                 }
                 // Samples before the session's start do not belong to it; it may begin in the past.
-                let first = log.epochs.last { $0.epoch == next }?.from ?? 0
+                let first = log.epoch(next)?.from ?? 0
                 skipped = skipped.addingClamped(max(0, from - max(place, first)))
             }
             places[next] = from

@@ -64,15 +64,16 @@ extension SessionVerification {
                     : "the session is not over, but \(record.status)")
         }
         let text = try directory.directory.read(sums)
-        let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+        let lines = text.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        let names = lines.map { String(decoding: $0.utf8.dropFirst(66), as: UTF8.self) }
         // Files that were removed before the session's end are not listed.
-        let listed = Set(lines.map { String($0.dropFirst(66)) })
+        let listed = Set(names)
         var known = hashes
         for file in record.logs.flatMap(\.files) where gone[file.name] != nil && listed.contains(file.name) {
             known[file.name] = file.sha256
         }
         let annotations = SessionDirectory.annotationsName
-        let listedHash = lines.first { $0.dropFirst(66) == annotations }.map { String($0.prefix(64)) }
+        let listedHash = zip(lines, names).first { $0.1 == annotations }.map { String($0.0.prefix(64)) }
         if let hash = known[annotations], hash != listedHash, directory.annotationsContinue(listedHash) {
             known[annotations] = listedHash
             find(.whole, annotations, "has lines that \(sums) does not have yet; the next annotation completes it")
@@ -83,7 +84,7 @@ extension SessionVerification {
         for (name, line) in expected where !lines.contains(line) {
             find(.damaged, name, listed.contains(name) ? "is not what \(sums) says" : "is not in \(sums)")
         }
-        for (line, name) in lines.map({ ($0, String($0.dropFirst(66))) }) where known[name] == nil {
+        for (line, name) in zip(lines, names) where known[name] == nil {
             find(.damaged, name.isEmpty ? line : name, "is missing")
         }
         if findings.count == count { find(.damaged, sums, "is not as it was written") }
