@@ -82,6 +82,7 @@ struct ExportCommand: ParsableCommand {
 
     func run() throws {
         FileMode.applyStandard()
+        try checkNames()
         var hasLoss = false
         for (number, session) in sessions.enumerated() {
             let outcome = try SessionDirectory.opening(session) { path throws(RecordingError) in
@@ -90,6 +91,24 @@ struct ExportCommand: ParsableCommand {
             hasLoss = hasLoss || outcome.hasLoss
         }
         if hasLoss { throw ExitCode(ExitStatus.doneWithLoss.rawValue) }
+    }
+
+    /// Refuses two sessions of one name: the second export would replace the first.
+    private func checkNames() throws {
+        // BIDS numbers them as different runs.
+        if format == .bids { return }
+        var paths: [SessionIdentifier: String] = [:]
+        for session in sessions {
+            try SessionDirectory.opening(session) { path throws(RecordingError) in
+                // The export itself reports an unreadable directory.
+                guard let name = try? SessionDirectory(at: path).session,
+                    let other = paths.updateValue(session, forKey: name)
+                else { return }
+                throw RecordingError(
+                    .alreadyExists, action: "export", path: path, reason: "\(other) has the same name, \(name)",
+                    advice: "Export them with separate commands, to different directories.")
+            }
+        }
     }
 
     private func export(_ path: FilePath, run: Int?) throws(RecordingError) -> SessionExport.Outcome {

@@ -163,6 +163,89 @@ struct ClockAlignmentTests {
         #expect(abs(two.offset(at: 0) + 250_000_000) < 1000)
     }
 
+    /// In a long session, comparisons are far apart: the first one after a restart may be nearer to the end of the run
+    /// before it than that run's own.
+    @Test func comparisonsAfterARestartAreNotOfTheRunBeforeIt() throws {
+        let start = try WallTime(iso8601: "2026-11-21T10:00:00Z")
+        func date(_ seconds: Double) -> WallTime { start.adding(Int64(seconds * 1e9)) }
+        var record = SessionRecord(
+            session: try SessionIdentifier("s"), task: "", step: "", streams: [], format: .json, root: .array,
+            status: .finished, startDate: start)
+        for (time, uptime) in [(1, 5001), (100, 5100), (200, 10)] as [(Double, Double)] {
+            record.clocks.append(
+                ClockComparison(
+                    endpoint: "tcp://a", date: date(time), clock: ClockReading(uptime: uptime, date: date(time + 0.5)),
+                    roundTrip: 0))
+        }
+        let epoch = SessionRecord.Epoch(
+            epoch: "E1", clock: ClockReading(uptime: 5000, date: date(0.5)), replay: "tcp://a", heard: date(180))
+        let alignment = ClockAlignment(of: epoch, in: record)
+        #expect(alignment.points.map(\.offset) == [500_000_000, 500_000_000])
+    }
+
+    /// A session with comparisons of a publisher's clock, in seconds.
+    /// - Parameter comparisons: times on the recorder's clock, uptimes, and how far the publisher's clock was ahead.
+    private static func record(
+        _ comparisons: [(time: Int64, uptime: Double, ahead: Int64)]
+    ) throws -> SessionRecord {
+        let start = try WallTime(iso8601: "2026-11-21T10:00:00Z")
+        var record = SessionRecord(
+            session: try SessionIdentifier("s"), task: "", step: "", streams: [], format: .json, root: .array,
+            status: .finished, startDate: start)
+        for (time, uptime, ahead) in comparisons {
+            let date = start.adding(time * 1_000_000_000)
+            record.clocks.append(
+                ClockComparison(
+                    endpoint: "tcp://a", date: date,
+                    clock: ClockReading(uptime: uptime, date: date.adding(ahead * 1_000_000_000)), roundTrip: 0))
+        }
+        return record
+    }
+
+    private static func epoch(
+        _ name: String, at time: Int64, uptime: Double, heard: Int64, in record: SessionRecord
+    ) -> SessionRecord.Epoch {
+        SessionRecord.Epoch(
+            epoch: name, clock: ClockReading(uptime: uptime, date: record.startDate.adding(time * 1_000_000_000)),
+            replay: "tcp://a", heard: record.startDate.adding(heard * 1_000_000_000))
+    }
+
+    /// A machine runs from -60 to 350 s, and again from 400 s. Its first comparison then is so late that its uptime is
+    /// greater than all before.
+    /// The machine's date may be wrong at its start.
+    @Test(arguments: [897, -86_400] as [Int64]) func aRestartShowsInALaterStartToo(date: Int64) throws {
+        let record = try Self.record([(100, 160, 2), (200, 260, 2), (1000, 600, -3)])
+        let first = Self.epoch("E1", at: 92, uptime: 150, heard: 300, in: record)
+        let second = Self.epoch("E2", at: date, uptime: 500, heard: 1000, in: record)
+        #expect(ClockAlignment(of: first, in: record).points.map(\.offset) == [2_000_000_000, 2_000_000_000])
+        #expect(
+            ClockAlignment(of: second, after: first, in: record).points.map(\.offset) == [(date - 900) * 1_000_000_000])
+    }
+
+    /// The publisher's machine slept for an hour, longer than it had run.
+    @Test func aSleepIsNoRestart() throws {
+        let record = try Self.record([(100, 160, 0), (4000, 460, 0)])
+        let epoch = Self.epoch("E1", at: 90, uptime: 150, heard: 4000, in: record)
+        #expect(ClockAlignment(of: epoch, in: record).points.count == 2)
+    }
+
+    @Test func aRunWithoutAComparisonIsNotCorrected() throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("a/b", fields: ["x"])
+            session.compareClocks(at: 0.5, ahead: 0.5)
+            try session.sample("a/b", 1, "0")
+            // Its uptime is less than in the comparison, so the machine was restarted after that.
+            try session.beginEpoch("a/b", "second", at: 2)
+            try session.sample("a/b", 3, "1")
+            try session.finish(at: 4)
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv) {
+                $0.clock = .recorder
+            }
+            #expect(try exported.text("s1/a_b.csv") == "time,x\n0.5,0\n3,1\n")
+        }
+    }
+
     @Test(
         arguments: [
             ("0", 0), ("1.5", 1_500_000_000), ("-0.000000001", -1), ("1e-05", 10_000), ("20.018839633", 20_018_839_633),

@@ -1,6 +1,8 @@
 import Export
+import Files
 import Foundation
 import Messages
+import Recording
 import SystemPackage
 import TestSupport
 import Testing
@@ -42,6 +44,27 @@ struct MCAPExportTests {
             #expect(topics == ["/phone/imu_", "/phone/imu", "/phone/imu__"])
             let others = try Self.topics(["acc1", "acc2"], in: directory.appending("others"))
             #expect(others == ["/phone/imu", "/phone/imu_"])
+        }
+    }
+
+    /// Each of these streams has two topics, besides those of gaps and events. Topics have numbers of 16 bits.
+    @Test(arguments: [(32_766, true), (32_767, false)])
+    func moreTopicsThanAFileCanHaveAreRefused(count: Int, isPossible: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("phone/accelerometer", unit: "m/s2")
+            try session.finish(at: 1)
+            let record = try session.directory.record()
+            let log = try #require(record.logs.first)
+            let streams = Array(repeating: ExportedStream(log), count: count)
+            let place = try ExportDirectory(directory.appending("out"), name: "s1-mcap", replaces: false)
+            let error = RecordingError.thrown { () throws(RecordingError) in
+                _ = try MCAPExport(
+                    ExportedSession(record, clock: .utc), streams, library: "", in: place
+                ) { _ in nil }
+            }
+            #expect((error == nil) == isPossible)
+            #expect(error.map { "\($0)".contains("65536 topics") && "\($0)".contains("--streams") } ?? true)
         }
     }
 

@@ -55,13 +55,25 @@ struct ResamplerTests {
         #expect(gaps.split(separator: "\n").count == 2)
     }
 
+    @Test func aSilenceIsMeasuredInIntervalsOfItsOwnRun() throws {
+        let table = try Self.resampled(10) { session in
+            try session.sample("a/b", 0.1, "0")
+            // 100 Hz: longer than three intervals.
+            try session.sample("a/b", 0.5, "9")
+            try session.beginEpoch("a/b", "E2", rate: 10, at: 0.95)
+            try session.sample("a/b", 1.05, "0")
+            try session.sample("a/b", 1.3, "5")
+        }.table
+        #expect(table == "time,x\n0.1,0\n0.5,9\n1.1,1\n1.2,3\n1.3,5\n")
+    }
+
     @Test func aValueThatIsAbsentMakesItsNeighboursAbsent() throws {
         let table = try Self.resampled(200) { session in
             try session.sample("a/b", 0.01, "1")
             try session.sample("a/b", 0.02, "null")
             try session.sample("a/b", 0.03, "3")
         }.table
-        #expect(table == "time,x\n0.01,1\n0.015,NaN\n0.02,NaN\n0.025,NaN\n0.03,3\n")
+        #expect(table == "time,x\n0.01,1\n0.015,\n0.02,\n0.025,\n0.03,3\n")
     }
 
     /// A clock may be set, and two samples may have the same time.

@@ -36,6 +36,62 @@ struct SessionExportTests {
         }
     }
 
+    /// The part of a provenance file about units and rates.
+    private struct Units: Decodable {
+        struct Stream: Decodable {
+            struct Change: Decodable, Equatable {
+                var epoch: String
+                var unit: String?
+            }
+
+            var unit: String?
+            var units: [Change]?
+            var rate: Double?
+        }
+
+        var streams: [Stream]
+    }
+
+    /// A publisher was restarted with another unit and a lower rate.
+    @Test(arguments: SessionExport.Format.allCases)
+    func noUnitIsStatedForAStreamWhoseUnitChanges(_ format: SessionExport.Format) throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("a/accelerometer", unit: "m/s2")
+            try session.samples("a/accelerometer", from: 0.01, count: 100) { _ in "0,0,9.8" }
+            try session.beginEpoch("a/accelerometer", "E2", unit: "g", rate: 20, at: 1.02)
+            try session.samples("a/accelerometer", from: 1.03, count: 20, rate: 20) { _ in "0,0,1" }
+            try session.finish(at: 3)
+            let exported = try Exported(session.directory, to: directory.appending("out"), format)
+            let name = try #require(exported.files.keys.first { $0.hasSuffix("provenance.json") })
+            let stream = try #require(
+                JSONDecoder().decode(Units.self, from: Data(exported.text(name).utf8)).streams.first)
+            #expect(stream.unit == nil && stream.rate == nil)
+            #expect(
+                stream.units == [
+                    Units.Stream.Change(epoch: "E1", unit: "m/s2"), Units.Stream.Change(epoch: "E2", unit: "g"),
+                ])
+            let wrong = format == .mcap ? "sensor_msgs/msg/Imu" : "m/s2"
+            for (name, bytes) in try exported.files where !name.hasSuffix("provenance.json") {
+                #expect(bytes.range(of: Data(wrong.utf8)) == nil && !name.hasSuffix("_ros2.mcap"), "\(name)")
+            }
+        }
+    }
+
+    @Test func aSlowerRunIsResampledToo() throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("a/b", fields: ["x"])
+            try session.samples("a/b", from: 0.01, count: 100) { "\($0)" }
+            try session.beginEpoch("a/b", "E2", rate: 20, at: 1.02)
+            try session.samples("a/b", from: 1.03, count: 20, rate: 20) { "\($0)" }
+            try session.finish(at: 3)
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv) { $0.rate = 10 }
+            // One each 100 ms from 0.1 s to 1 s, and from 1.1 s to 1.9 s.
+            #expect(exported.outcome.samples == 19)
+        }
+    }
+
     /// The part of a provenance file that lists absent samples.
     private struct Absences: Decodable {
         struct Stream: Decodable {

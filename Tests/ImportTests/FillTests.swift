@@ -220,24 +220,46 @@ struct FillTests {
         }
     }
 
+    /// Two sensors whose sum is exactly the recorded one.
+    private static func parts(of total: PhoneRecording.Sensor) -> [PhoneRecording.Sensor] {
+        func part(_ table: String, _ value: (Double) -> Double) -> PhoneRecording.Sensor {
+            var sensor = total
+            sensor.table = table
+            sensor.samples = total.samples.map { sample in
+                var sample = sample
+                sample.values = sample.values.map { "\(value(Double($0) ?? 0))" }
+                return sample
+            }
+            return sensor
+        }
+        return [part("Accelerometer") { $0 - $0.rounded() }, part("Gravity") { $0.rounded() }]
+    }
+
+    /// The phone went on for more than ten minutes after its last sample that arrived, past the session's end.
+    @Test func aLongGapAtTheEndIsFilledFromTwoTables() throws {
+        try withTemporaryDirectory { directory in
+            var phone = PhoneRecording(seconds: 70)
+            var total = phone.sensors[0]
+            total.rate = 10
+            for index in total.samples.indices { total.samples[index].time *= 10 }
+            phone.sensors = [total]
+            let session = try phone.session(
+                in: directory, losing: ["accelerometer": [Loss(500..<7_000, count: 0, reason: .estimated)]])
+            phone.sensors = Self.parts(of: total)
+            let outcome = try Self.fill(session, from: try Self.write(phone, .csvZip, in: directory))
+            #expect(outcome.samples == 6_500)
+            #expect(outcome.remainingGaps == 0)
+            let verification = session.verify()
+            #expect(verification.verdict == .whole, "\(verification.findings)")
+        }
+    }
+
     @Test func anIPhonesAccelerationIsTheSumOfTwoTables() throws {
         try withTemporaryDirectory { directory in
             var phone = PhoneRecording()
             let session = try phone.session(
                 in: directory, losing: ["accelerometer": [Loss(100..<140, count: 38, reason: .estimated)]])
-            // Parts whose sum is exactly the recorded range.
-            let total = phone.sensors[0]
-            func part(_ table: String, _ value: (Double) -> Double) -> PhoneRecording.Sensor {
-                var sensor = total
-                sensor.table = table
-                sensor.samples = total.samples.map { sample in
-                    var sample = sample
-                    sample.values = sample.values.map { "\(value(Double($0) ?? 0))" }
-                    return sample
-                }
-                return sensor
-            }
-            phone.sensors = [part("Accelerometer") { $0 - $0.rounded() }, part("Gravity") { $0.rounded() }]
+            phone.sensors = Self.parts(of: phone.sensors[0])
             let export = try Self.write(phone, .csvZip, in: directory)
             let outcome = try Self.fill(session, from: export)
             #expect(outcome.samples == 40)
@@ -411,6 +433,38 @@ struct FillTests {
         }
     }
 
+    /// Each run dates the phone's samples anew: by a message that was late, or by a clock that was set meanwhile.
+    @Test(arguments: [300_000_000, -300_000_000] as [Int64])
+    func samplesBetweenRunsWithDifferentDatesAreFilledInOnce(_ later: Int64) throws {
+        try withTemporaryDirectory { directory in
+            let phone = PhoneRecording()
+            let session = try Self.sessionOfTwoRuns(of: phone, knowing: 0, later: later, in: directory)
+            let outcome = try Self.fill(session, from: try Self.write(phone, .csvZip, in: directory))
+            #expect(outcome.samples == 300 && outcome.remainingGaps == 0, "\(outcome)")
+            let found = try Self.samples(of: "accelerometer", in: session)
+            #expect(found.map(\.sample.values) == phone.own("accelerometer").map(\.values))
+        }
+    }
+
+    /// Its clock is the publisher's, on which the samples' times are based.
+    @Test(arguments: [0, 0.5, -0.5]) func samplesUpToTheSessionsEndAreFilledIn(ahead: Double) throws {
+        try withTemporaryDirectory { directory in
+            let phone = PhoneRecording()
+            let made = try MadeSession(in: directory, "walk-1")
+            let stream = "phone/accelerometer"
+            try made.add(stream, unit: nil)
+            let truth = phone.own("accelerometer")
+            try Self.add(truth[..<100], to: stream, of: made)
+            try made.gap(stream, count: 0, reason: .publisherUnreachable, at: 3)
+            made.compareClocks(at: 1, ahead: ahead)
+            try made.finish(at: 3)
+            let outcome = try Self.fill(made.directory, from: try Self.write(phone, .csvZip, in: directory))
+            #expect(outcome.remainingGaps == 0, "\(outcome)")
+            let found = try Self.samples(of: "accelerometer", in: made.directory)
+            #expect(found.map(\.sample) == truth.filter { $0.time < 3_000_000_000 + Int64(ahead * 1e9) })
+        }
+    }
+
     @Test func aGapOfUnknownSizeStaysIfTheExportHasOnlyTheSamplesBeforeIt() throws {
         try withTemporaryDirectory { directory in
             let phone = PhoneRecording()
@@ -429,9 +483,11 @@ struct FillTests {
     }
 
     /// A session that has lost samples 100 to 399, which lie between two runs of the publisher.
-    /// - Parameter known: how many of them the recorder knew of.
+    /// - Parameters:
+    ///   - known: how many of them the recorder knew of.
+    ///   - later: nanoseconds by which the new run dates the samples later.
     private static func sessionOfTwoRuns(
-        of phone: PhoneRecording, knowing known: Int, in directory: FilePath
+        of phone: PhoneRecording, knowing known: Int, later: Int64 = 12_345, in directory: FilePath
     ) throws -> SessionDirectory {
         let made = try MadeSession(in: directory, "walk-1")
         let stream = "phone/accelerometer"
@@ -442,7 +498,7 @@ struct FillTests {
         try made.gap(stream, count: 0, reason: .epochEnded, at: 1)
         try made.beginEpoch(stream, "E2", at: 4)
         // The new run has compared the clocks again.
-        try add(truth[400...], later: 12_345, to: stream, of: made)
+        try add(truth[400...], later: later, to: stream, of: made)
         try made.finish(at: 8.5)
         return made.directory
     }

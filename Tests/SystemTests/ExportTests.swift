@@ -65,6 +65,12 @@ struct ExportTests {
             // A copy is exported to the same bytes as the session itself.
             let copy = rig.directory.appending("copy")
             try FileManager.default.copyItem(atPath: directory.string, toPath: copy.string)
+            // Both have one name: the second would replace the first.
+            let both = rig.directory.appending("both")
+            let refused = try await Self.export(directory, to: both, "csv", "--replace", copy.string)
+            #expect(refused.end == .exited(1))
+            #expect(refused.error.contains("same name, walk"))
+            #expect(!FileManager.default.fileExists(atPath: both.string))
             let out = rig.directory.appending("out")
             for format in Self.formats {
                 let answer = try await Self.export(directory, to: out.appending(format), format)

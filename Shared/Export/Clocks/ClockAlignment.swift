@@ -34,35 +34,62 @@ package struct ClockAlignment: Hashable, Sendable {
 
     /// The alignment of an epoch's clock.
     ///
-    /// Comparisons belong to the same run of the machine as long as uptimes rise from one to the next. Of several runs, the one
-    /// closest to the time at which the epoch was first seen is used.
+    /// Comparisons belong to the same run of the machine as long as uptimes rise from one to the next, and do not show
+    /// a later start. An epoch belongs to the last run that began before the epoch was last heard. Without comparisons
+    /// in its run, it has no alignment.
     ///
     /// A relay answers with the clock of its own machine: none of its comparisons is the publisher's.
-    package init(of epoch: SessionRecord.Epoch, in record: SessionRecord) {
+    /// - Parameter former: the epoch before this one in a stream, at the same endpoint.
+    package init(
+        of epoch: SessionRecord.Epoch, after former: SessionRecord.Epoch? = nil, in record: SessionRecord
+    ) {
         if epoch.isRelayed == true {
             self.init([])
             return
         }
+        // `heard` is on the wall clock, comparisons are not: see `clockSet`.
+        let heard = epoch.heard.subtracting(record.clockAhead)
+        let heardBefore = former?.heard.subtracting(record.clockAhead)
         var runs: [[ClockComparison]] = []
         for comparison in record.clocks where comparison.endpoint == epoch.replay {
-            if let last = runs.last?.last, last.clock.uptime <= comparison.clock.uptime {
+            if let last = runs.last?.last, Self.isOneRun(last, comparison, of: epoch, heard, heardBefore) {
                 runs[runs.count - 1].append(comparison)
             } else {
                 runs.append([comparison])
             }
         }
-        // `heard` is on the wall clock, comparisons are not: see `clockSet`.
-        let heard = epoch.heard.subtracting(record.clockAhead).nanosecondsSince1970
-        func distance(_ run: [ClockComparison]) -> Int64 {
-            run.map { abs($0.date.nanosecondsSince1970 - heard) }.min() ?? .max
+        let run = runs.last { $0.first.map { Self.start(of: $0) <= heard } ?? false } ?? []
+        // An uptime that was greater before this epoch is from before a restart of the machine.
+        let isFromBeforeARestart = run.contains { comparison in
+            comparison.clock.uptime > epoch.clock.uptime && heardBefore.map { comparison.date <= $0 } ?? false
         }
-        let run = runs.min { distance($0) < distance($1) } ?? []
         self.init(
-            run.map { comparison in
+            (isFromBeforeARestart ? [] : run).map { comparison in
                 let own = epoch.time(of: comparison.clock.uptime, startDate: record.startDate)
                 let recorder = comparison.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
                 return Point(time: own, offset: own &- recorder, uncertainty: comparison.roundTrip / 2)
             })
+    }
+
+    /// Whether a publisher's machine was not restarted between two comparisons, as far as an epoch shows.
+    /// - Parameters:
+    ///   - heard: when the epoch was last heard, on the clock of the comparisons.
+    ///   - heardBefore: when the epoch before it was last heard, on the same clock.
+    private static func isOneRun(
+        _ one: ClockComparison, _ other: ClockComparison, of epoch: SessionRecord.Epoch, _ heard: WallTime,
+        _ heardBefore: WallTime?
+    ) -> Bool {
+        guard one.clock.uptime <= other.clock.uptime else { return false }
+        let start = start(of: other)
+        if start <= one.date { return true }
+        // The start also seems later after a sleep, and if the recorder's clock was set while no recorder ran. No epoch
+        // outlasts a restart. Its own date may be wrong, but it began after the epoch before it was last heard.
+        return epoch.clock.date <= one.clock.date && heard >= start && (heardBefore.map { one.date > $0 } ?? true)
+    }
+
+    /// When the machine was started, on the recorder's clock, if it has not slept since.
+    private static func start(of comparison: ClockComparison) -> WallTime {
+        comparison.date.subtracting(Int64(nanosecondsIn: comparison.clock.uptime))
     }
 
     /// The time on the recorder's clock. Fastest if times are requested in order.

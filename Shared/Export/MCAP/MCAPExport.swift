@@ -68,10 +68,19 @@ package struct MCAPExport: ExportWriter {
     private var ros: RosFile?
 
     /// - Parameter streams: all exported streams, in order.
+    /// - Throws: `invalidParameter` if they need more topics than a file can have.
     package init(
         _ session: ExportedSession, _ streams: [ExportedStream], library: String, in directory: ExportDirectory,
         companion: @escaping Companion
     ) throws(RecordingError) {
+        // Those of gaps and events, one for each stream, and a second one for each accelerometer. Schemas are fewer.
+        let count = 2 + streams.count + streams.count(where: Self.isAccelerometer)
+        guard count <= UInt16.max else {
+            throw RecordingError(
+                .invalidParameter, action: "export \(session.name)",
+                reason: "it needs \(count) topics, and an MCAP file has room for \(UInt16.max)",
+                advice: "Choose some of its streams with --streams, and export the others to other directories.")
+        }
         self.directory = directory
         self.session = session
         self.companion = companion

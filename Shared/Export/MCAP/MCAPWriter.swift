@@ -156,7 +156,8 @@ package struct MCAPWriter {
                 channels[number].index.withUnsafeBytes { content.append($0) }
             }
             channels[number].messages += UInt64(channels[number].index.count)
-            channels[number].index.removeAll(keepingCapacity: true)
+            // Without its memory: of thousands of streams, only one is written at a time.
+            channels[number].index = []
         }
         Self.record(.chunkIndex, to: &chunk.indexes) { content in
             content.append(littleEndian: times.lowerBound)

@@ -1,11 +1,12 @@
 import Messages
+package import Recording
 
 /// Resamples a stream and passes the result to a sink: at whole multiples of the new interval since the session's start,
 /// interpolated linearly between neighbouring samples.
 ///
 /// Gaps are not filled: nothing is interpolated between samples that are not consecutive, or that are more than a few of the
-/// stream's own intervals apart. A value that is not a number is taken from the sample before. If times repeat or go back, each
-/// multiple has only its first sample.
+/// stream's own intervals apart. A value that is not a number is taken from the sample before, and a number that
+/// either neighbour lacks is absent. If times repeat or go back, each multiple has only its first sample.
 package struct Resampler<Sink: RowSink>: RowSink {
     package var sink: Sink
     /// How many samples were passed on.
@@ -16,7 +17,10 @@ package struct Resampler<Sink: RowSink>: RowSink {
 
     private let interval: Double
     /// The longest time between two neighbours, in nanoseconds.
-    private let longestStep: Int64
+    private var longestStep: Int64
+    private let log: SessionRecord.Log
+    /// The epoch that `longestStep` is for.
+    private var epoch: String?
     private let kinds: [ExportedStream.Column.Kind]
     private var previous: Sample?
     /// The last multiple of the interval that has a sample: times may repeat or go back.
@@ -25,7 +29,8 @@ package struct Resampler<Sink: RowSink>: RowSink {
 
     private struct Sample {
         var time: Int64
-        var values: [Double]
+        /// The numbers; `nil` for an absent one, and for other kinds.
+        var values: [Double?]
         var texts: [String?]
     }
 
@@ -39,17 +44,27 @@ package struct Resampler<Sink: RowSink>: RowSink {
     private static var longestIntervals: Double { 3 }
 
     /// - Parameters:
+    ///   - log: has the rate of each epoch; without a rate, neighbours may be up to a second apart.
     ///   - rate: the new rate, in samples per second.
-    ///   - ownRate: the stream's rate; if nil, neighbours may be up to a second apart.
-    package init(_ sink: Sink, _ stream: ExportedStream, rate: Double, ownRate: Double?) {
+    package init(_ sink: Sink, _ stream: ExportedStream, of log: SessionRecord.Log, rate: Double) {
         self.sink = sink
         interval = 1e9 / rate
-        longestStep = ownRate.map { Int64(Self.longestIntervals * 1e9 / max(1e-6, $0)) } ?? 1_000_000_000
+        self.log = log
+        epoch = log.epochs.first?.epoch
+        longestStep = Self.longestStep(in: log.epochs.first, of: log)
         kinds = stream.columns.map(\.kind)
+    }
+
+    private static func longestStep(in epoch: SessionRecord.Epoch?, of log: SessionRecord.Log) -> Int64 {
+        log.rate(of: epoch).map { Int64(longestIntervals * 1e9 / max(1e-6, $0)) } ?? 1_000_000_000
     }
 
     package mutating func append(_ absence: StreamBreak) {
         previous = nil
+        if absence.next != epoch {
+            epoch = absence.next
+            longestStep = Self.longestStep(in: log.epoch(absence.next), of: log)
+        }
         // Another run of the publisher may have other times.
         if absence.reason == StreamBreak.newEpoch { lastTick = .min }
         sink.append(absence)
@@ -58,7 +73,8 @@ package struct Resampler<Sink: RowSink>: RowSink {
     package mutating func append(_ row: SampleRow) {
         guard let time = row.time else { return }
         let next = Sample(
-            time: time, values: kinds.indices.map { kinds[$0] == .number ? row.number($0) : .nan },
+            time: time,
+            values: kinds.indices.map { kinds[$0] == .number && !row.isNull($0) ? row.number($0) : nil },
             texts: kinds.indices.map { kinds[$0] == .number || row.isNull($0) ? nil : row.text($0, kinds[$0]) })
         defer { previous = next }
         guard let last = previous, time > last.time, time - last.time <= longestStep else {
@@ -94,7 +110,10 @@ package struct Resampler<Sink: RowSink>: RowSink {
             let start = output.text.count
             switch kind {
             case .number:
-                let (from, to) = (before.values[index], behind.values[index])
+                guard let from = before.values[index], let to = behind.values[index] else {
+                    output.text.append(utf8: "null")
+                    break
+                }
                 // A value that both samples share stays exact.
                 output.text.append(json: from == to || part == 1 ? to : from + (to - from) * part)
             case .text:

@@ -23,11 +23,14 @@ package struct ExportedStream: Hashable, Sendable {
     package var log: LogName
     /// The fields of a sample without the uptime.
     package var columns: [Column]
+    /// The unit of all samples; nil if it changes.
     package var unit: String?
-    /// Samples per second, as reported by the publisher or after resampling.
+    /// Samples per second, as reported by the publisher or after resampling; nil if it changes.
     package var rate: Double?
     /// Whether the data were measured, replayed or simulated; nil if unknown.
     package var origin: DataOrigin?
+    /// The unit at the beginning and each change of it; nil if it does not change.
+    package var units: [SessionRecord.Log.UnitChange]?
     /// The publisher's epochs, in order.
     package var epochs: [String]
 
@@ -35,8 +38,9 @@ package struct ExportedStream: Hashable, Sendable {
         name = StreamName(device: log.device, stream: log.stream)
         self.log = log.name
         columns = log.fields.indices.dropFirst().map { Column(log.fields[$0], Column.Kind(of: $0, in: log.types)) }
-        unit = log.unit
-        rate = log.rate
+        unit = log.onlyUnit
+        units = log.unitChanges
+        rate = log.onlyRate
         origin = log.origin
         epochs = log.epochs.map(\.epoch)
     }

@@ -27,6 +27,8 @@ package struct StreamBreak: Hashable, Sendable {
     package var before: Int64?
     /// The epoch of the sample before the break or, if there is none, of the sample after it.
     package var neighbour: String?
+    /// The epoch of the sample after the break; at the stream's end, of the last sample.
+    package var next: String?
     /// When the samples were given up, on the recorder's clock.
     package var date: WallTime?
 

@@ -121,6 +121,7 @@ package struct StreamWalk {
     private mutating func closeBreaks(before time: Int64?, in sink: inout some RowSink) {
         for var absence in open {
             absence.before = time
+            absence.next = epoch
             if absence.after == nil { absence.neighbour = epoch }
             breaks.append(absence)
             sink.append(absence)

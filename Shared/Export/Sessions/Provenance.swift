@@ -25,7 +25,11 @@ struct Provenance: Codable, Hashable, Sendable {
         var columns: [String]
         /// The types of the columns' values; absent if all are numbers.
         var types: [String]?
+        /// Absent if the unit changes.
         var unit: String?
+        /// The unit at the beginning and each change of it; absent if it does not change.
+        var units: [SessionRecord.Log.UnitChange]?
+        /// Absent if the rate changes, unless the stream was resampled.
         var rate: Double?
         /// Whether the data were measured, replayed or simulated; absent if unknown.
         var origin: DataOrigin?

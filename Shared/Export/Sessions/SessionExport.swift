@@ -138,8 +138,16 @@ package struct SessionExport {
 
     private func prepare() throws(RecordingError) -> Work {
         var work = Work(logs: try chosenLogs(), files: try StreamReader.Files(of: session))
-        for epoch in record.logs.flatMap(\.epochs) {
-            work.alignments[epoch.epoch] = ClockAlignment(of: epoch, in: record)
+        for isGuessed in [false, true] {
+            for log in record.logs {
+                for (index, epoch) in log.epochs.enumerated() where (epoch.isReplayGuessed == true) == isGuessed {
+                    // Only some of the streams may show that the machine was restarted. A guessed address may be that of
+                    // another publisher.
+                    if let known = work.alignments[epoch.epoch], isGuessed || known.points.isEmpty { continue }
+                    let former = log.epochs[..<index].last { $0.replay == epoch.replay }
+                    work.alignments[epoch.epoch] = ClockAlignment(of: epoch, after: former, in: record)
+                }
+            }
         }
         return work
     }
@@ -160,13 +168,12 @@ package struct SessionExport {
         var streams: [Provenance.Stream] = []
         for log in logs {
             var reader = try open(log, work)
-            let own = ExportedStream(reader.log)
-            var stream = own
+            var stream = ExportedStream(reader.log)
             if let rate = options.rate { stream.rate = rate }
             try writer.begin(stream)
             var walk = StreamWalk(clock: options.clock, alignments: work.alignments)
             if let rate = options.rate {
-                var resampler = Resampler(writer, stream, rate: rate, ownRate: own.rate)
+                var resampler = Resampler(writer, stream, of: reader.log, rate: rate)
                 while try walk.read(&reader, bytes: Self.step, into: &resampler) {
                     try resampler.sink.writeIfFull()
                     progress(.exporting, done + reader.bytesRead, total)
@@ -239,7 +246,7 @@ package struct SessionExport {
         beside stream: ExportedStream, _ work: Work
     ) throws(RecordingError) -> RotationSource? {
         let log = record.logs.first {
-            $0.device == stream.name.device && $0.unit.flatMap { RotationUnit($0) } != nil
+            $0.device == stream.name.device && $0.onlyUnit.flatMap { RotationUnit($0) } != nil
                 && ExportedStream($0).axes != nil
         }
         guard let log else { return nil }
@@ -276,8 +283,9 @@ package struct SessionExport {
         let kinds = stream.columns.map(\.kind.rawValue)
         return Provenance.Stream(
             stream: stream.name.description, files: files, columns: stream.columns.map(\.name),
-            types: kinds.contains { $0 != "number" } ? kinds : nil, unit: stream.unit, rate: stream.rate,
-            origin: stream.origin, samples: walk.samples, start: date(walk.first), end: date(walk.last),
+            types: kinds.contains { $0 != "number" } ? kinds : nil, unit: stream.unit, units: stream.units,
+            rate: stream.rate, origin: stream.origin, samples: walk.samples, start: date(walk.first),
+            end: date(walk.last),
             absent: walk.breaks.map {
                 Provenance.Absence(
                     reason: $0.reason, epoch: $0.epoch, from: $0.from, count: $0.count, after: seconds($0.after),

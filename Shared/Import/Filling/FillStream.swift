@@ -70,7 +70,6 @@ struct FillStream {
     private mutating func read(_ record: SessionRecord, _ session: SessionDirectory) throws(RecordingError) {
         var reader = try StreamReader(log, of: record, in: session)
         let isTable = reader.format.isTable
-        let end = record.endDate.map { $0.nanosecondsSince1970 - record.startDate.nanosecondsSince1970 } ?? .max
         var last: [GapHole.Neighbour] = []
         var lastTime: Int64 = 0
         var open: GapHole?
@@ -86,7 +85,7 @@ struct FillStream {
             guard var hole = open else { return }
             open = nil
             if next?.epoch == hole.epoch { hole.after = next } else { hole.nextEpoch = next }
-            hole.latest = next?.timestamp ?? end
+            hole.latest = next?.timestamp ?? record.end(by: log.epoch(hole.epoch))
             if let one = hole.before, let other = hole.after, one.origin != other.origin {
                 hole.problem = "the publisher's machine slept during it"
             }
@@ -131,7 +130,7 @@ struct FillStream {
                 // Samples that were noted as the ones after the previous gap are not noted again.
                 for sample in last.dropFirst(anchorsToCome > 0 ? last.count : 0) { note(sample) }
                 anchorsToCome = 0
-                open = GapHole(gaps: [gap], earliest: lastTime, latest: end)
+                open = GapHole(gaps: [gap], earliest: lastTime, latest: .max)
                 if last.last?.epoch == gap.epoch {
                     open?.before = last.last
                 } else {

@@ -53,7 +53,9 @@ final class FillWriter {
         formatter.append(
             Marker(
                 hasBegun ? .position : .start, time: time, date: date.utcText,
-                stepPath: timeline.span(at: time).state.stepPath, description: hasBegun ? nil : log,
+                stepPath: timeline.span(at: time).state.stepPath,
+                description: hasBegun && !log.epochs.contains(where: \.differsFromLog)
+                    ? nil : log.describing(log.epoch(epoch)),
                 position: Marker.Position(epoch: epoch, next: number)),
             origin: origin, to: &buffer)
         hasBegun = true

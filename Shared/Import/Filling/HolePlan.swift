@@ -43,15 +43,19 @@ struct HolePlan {
             return
         }
         let slack = OffsetSearch.slack
-        let lowest =
-            hole.before.map { $0.uptime + slack } ?? place(of: hole.formerEpoch, origin)
-            ?? hole.earliest.addingClamped(origin)
-        let highest =
-            hole.after.map { $0.uptime - slack } ?? place(of: hole.nextEpoch, origin)
-            ?? hole.latest.addingClamped(origin)
+        let former = place(of: hole.formerEpoch, origin)
+        let next = place(of: hole.nextEpoch, origin)
+        let lowest = hole.before.map { $0.uptime + slack } ?? former ?? hole.earliest.addingClamped(origin)
+        let highest = hole.after.map { $0.uptime - slack } ?? next ?? hole.latest.addingClamped(origin)
         // Whether the export extends to the samples next to the hole.
         let reachesBefore = first <= lowest
         let reachesAfter = last >= highest
+        if reachesBefore && hole.formerEpoch != nil && former == nil
+            || reachesAfter && hole.nextEpoch != nil && next == nil
+        {
+            note = "the samples next to it differ in the export"
+            return
+        }
         for neighbour in [hole.before, hole.after] {
             guard let neighbour,
                 (first.subtractingClamped(slack)...last.addingClamped(slack)).contains(neighbour.uptime)

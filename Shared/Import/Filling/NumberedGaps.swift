@@ -76,16 +76,10 @@ struct NumberedGaps {
             return NumberedGap(
                 gap: gap, numbers: gap.from..<gap.from.addingClamped(gap.count), latest: nil, isFirst: isFirst)
         }
-        let epoch = log.epochs.last { $0.epoch == gap.epoch }
+        let epoch = log.epoch(gap.epoch)
         let end = epoch?.end ?? ReceivedBatch.maximumSequence
-        var latest = Int64.max
-        if let endDate = record.endDate {
-            latest = endDate.nanosecondsSince1970.subtractingClamped(record.startDate.nanosecondsSince1970)
-            // Samples have the time of their publisher's clock.
-            let comparison = record.clocks.last { $0.endpoint == epoch?.replay }
-            latest = latest.addingClamped(Int64(nanosecondsIn: comparison?.offset ?? 0))
-        }
-        return NumberedGap(gap: gap, numbers: gap.from..<max(gap.from, end), latest: latest, isFirst: isFirst)
+        return NumberedGap(
+            gap: gap, numbers: gap.from..<max(gap.from, end), latest: record.end(by: epoch), isFirst: isFirst)
     }
 
     /// Notes that a sample of an epoch follows a gap. If it is of the gap's epoch, its number is a better bound than its time.
@@ -101,7 +95,7 @@ struct NumberedGaps {
 
     /// Nanoseconds to subtract from an uptime of an epoch to get the time since the session's start; the recorder's value.
     func origin(of epoch: String, at uptime: Int64) throws(MessageError) -> Int64 {
-        guard let epoch = log.epochs.last(where: { $0.epoch == epoch }) else {
+        guard let epoch = log.epoch(epoch) else {
             throw MessageError(.malformed, "the session does not say when epoch \(epoch) began")
         }
         let start = try epoch.clock.uptime(at: startDate)

@@ -249,7 +249,7 @@ package struct PhoneExport {
     private func collect(_ plans: inout Plans, _ export: FillExport) throws(RecordingError) {
         let offsets = plans.offsets
         let (order, wanted) = Self.wanted(plans.streams) { plan, _ in
-            let ranges = plan.stream.holes.compactMap { hole in window(of: hole, offsets) }
+            let ranges = plan.stream.holes.compactMap { hole in window(of: Self.placed(hole, offsets), offsets) }
             return ranges.isEmpty ? nil : TimeRanges(ranges)
         }
         var count = 0
@@ -260,7 +260,11 @@ package struct PhoneExport {
                     "its gaps have more than \(Self.maximumRows) samples",
                     "Leave tables out of the export, and fill stream by stream.")
             }
-            plans.streams[order[stream]].rows.append(Row(time: time, values: values, key: key))
+            let index = order[stream]
+            plans.streams[index].rows.append(Row(time: time, values: values, key: key))
+            // Of a sum, only times near the recorded samples are known until now.
+            plans.streams[index].first = min(plans.streams[index].first, time)
+            plans.streams[index].last = max(plans.streams[index].last, time)
         }
         for index in order { plans.streams[index].rows = Self.sorted(plans.streams[index].rows) }
     }
@@ -281,6 +285,26 @@ package struct PhoneExport {
         return result
     }
 
+    /// A hole with the samples of other epochs next to it at their times in its own epoch. Each run of a publisher
+    /// compares the phone's clock with its own anew, and may have another date.
+    private static func placed(_ hole: GapHole, _ offsets: [String: Int64]) -> GapHole {
+        guard let offset = offsets[hole.epoch], let origin = hole.origin else { return hole }
+        func timestamp(of neighbour: GapHole.Neighbour?) -> Int64? {
+            guard let neighbour, let other = offsets[neighbour.epoch] else { return nil }
+            return neighbour.uptime &- other &+ offset &- origin
+        }
+        var placed = hole
+        if let time = timestamp(of: hole.formerEpoch) {
+            placed.formerEpoch?.timestamp = time
+            placed.earliest = time
+        }
+        if let time = timestamp(of: hole.nextEpoch) {
+            placed.nextEpoch?.timestamp = time
+            placed.latest = time
+        }
+        return placed
+    }
+
     /// The time of a hole on the phone's clock, with a margin for the samples next to it.
     private func window(of hole: GapHole, _ offsets: [String: Int64]) -> ClosedRange<Int64>? {
         guard let offset = offsets[hole.epoch], let origin = hole.origin else { return nil }
@@ -293,7 +317,8 @@ package struct PhoneExport {
     private func decide(_ plan: inout StreamPlan, _ offsets: [String: Int64], _ record: SessionRecord) {
         guard plan.place != nil else { return }
         let timeline = FillWriter.timeline(of: plan.stream.log, record)
-        for hole in plan.stream.holes {
+        for recorded in plan.stream.holes {
+            let hole = Self.placed(recorded, offsets)
             guard let offset = offsets[hole.epoch], let window = window(of: hole, offsets), let origin = hole.origin
             else {
                 if plan.outcome.notes.isEmpty { plan.outcome.notes.append(hole.problem ?? "the times do not overlap") }
@@ -306,9 +331,11 @@ package struct PhoneExport {
                 return HolePlan.Row(
                     uptime: uptime, key: row.key, isPaused: timeline.span(at: uptime - origin).state.isPaused)
             }
+            let log = plan.stream.log
+            let rate = log.rate(of: log.epoch(hole.epoch))
             let decided = HolePlan(
                 hole, rows: rows, from: plan.first.addingClamped(offset), to: plan.last.addingClamped(offset),
-                interval: plan.stream.log.rate.flatMap { $0 > 0 ? Int64(1e9 / $0) : nil } ?? Self.interval(rows))
+                interval: rate.flatMap { $0 > 0 ? Int64(1e9 / $0) : nil } ?? Self.interval(rows))
             if let note = decided.note {
                 plan.outcome.notes.append("gap from sample \(hole.gaps[0].from): \(note)")
             }
