@@ -56,6 +56,8 @@ struct CallKills: Experiment {
             rig.forget("session")
             return false
         } catch is Rig.Died {
+            // Throws if the recorder ended in another way than by the fault's kill.
+            try await rig.killRecorder()
             try await goOn(after: fault, rig, &row)
             return true
         }
@@ -72,7 +74,7 @@ struct CallKills: Experiment {
         let recorder = try await rig.startRecorder(
             FaultLayer(library: rig.lab.faultLayer, root: rig.data, fault: fault))
         let isReached = (try? await recorder.end(within: .milliseconds(700))) != nil
-        if !isReached { try await rig.killRecorder() }
+        try await rig.killRecorder()
         try await goOn(after: fault, rig, &row)
         return isReached
     }

@@ -57,7 +57,7 @@ struct Overload: Experiment {
                     row.violations.append("the recorder had \(memory >> 20) MB, more than \(Self.memoryLimit >> 20)")
                 }
                 try await rig.stopAll(row: &row)
-                try await rig.terminateRecorder()
+                try await rig.terminateRecorder(isWhole: true)
             }
         }
     }

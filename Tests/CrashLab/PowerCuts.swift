@@ -202,8 +202,8 @@ struct PowerCuts: Experiment {
             let end = durable
             guard !isOver(session) else { return expectation }
             if expectation.stopAsked.monotonic > end { expectation.stopAsked.monotonic = end }
-            // A change just before the cut may be lost.
-            for index in expectation.changes.indices where expectation.changes[index].answered.monotonic > end {
+            // A change that was answered survives the cut; one that was not may.
+            for index in expectation.changes.indices where expectation.changes[index].answered.monotonic > time {
                 expectation.changes[index].isDoubtful = true
             }
             expectation.isCutOff = true

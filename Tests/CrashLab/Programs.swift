@@ -124,7 +124,7 @@ final class Programs {
         while !unchecked.isEmpty { try await checkOldest(row: &row) }
         try await checkSteps(row: &row)
         try await checkRemoval(row: &row)
-        try await rig.terminateRecorder()
+        try await rig.terminateRecorder(isWhole: true)
         for companion in companions.reversed() {
             try await companion.terminate()
             row.violations += companion.complaints.map { "\(companion.name): \($0)" }

@@ -157,8 +157,11 @@ struct RecorderKills: Experiment {
             }
             tasks.addTask {
                 try await Task.sleep(for: delay)
-                try recorder.send(.kill)
-                _ = try await recorder.end()
+                try? recorder.send(.kill)
+                let end = try await recorder.end()
+                guard end == .killed(by: 9) else {
+                    throw Violation("the recorder \(end) by itself before it was killed:\n\(recorder.standardError)")
+                }
                 return nil
             }
             return try await tasks.reduce(nil) { $0 ?? $1 }

@@ -174,11 +174,14 @@ final class Rig {
         }
     }
 
-    func terminateRecorder() async throws {
+    /// - Parameter isWhole: whether all sessions were whole, so that the exit code must be 0.
+    func terminateRecorder(isWhole: Bool = false) async throws {
         let recorder = try running()
         try recorder.send(.terminate)
         let end = try await recorder.end()
-        guard end == .exited(0) || end == .exited(3) else { throw Violation("the recorder \(end) at its end") }
+        guard end == .exited(0) || end == .exited(3) && !isWhole else {
+            throw Violation("the recorder \(end) at its end:\n\(recorder.standardError)")
+        }
     }
 
     func terminatePublisher() async throws {

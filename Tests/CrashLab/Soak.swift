@@ -102,6 +102,7 @@ struct Soak: Experiment {
     private func judge(_ memory: MemoryWatch, lasting time: Duration, row: inout Row) {
         for program in Programs.programs {
             let summary = memory.summary(of: program, warmUp: Self.warmUp)
+            if summary.peak == 0 { row.violations.append("the metrics of \(program) were never read") }
             var note = "\(program): at most \(Self.megabytes(summary.peak))"
             if let growth = summary.growth, let first = summary.first, let last = summary.last {
                 note += ", \(Int((growth / 1e3).rounded())) kB/s after \(Int(Self.warmUp)) s, "

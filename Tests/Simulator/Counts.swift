@@ -151,6 +151,26 @@ extension Simulation.Counts {
 }
 
 extension Simulation.Counts {
+    typealias Named = (name: String, count: KeyPath<Simulation.Counts, Int>)
+
+    /// The faults and checks of many runs, whatever their options. If the count of one is 0, it is no longer injected, or no
+    /// longer made.
+    static var expected: [Named] {
+        [
+            ("kills of the recorder", \.kills), ("kills in a recovery", \.killsInRecovery), ("power cuts", \.powerCuts),
+            ("kills of publishers", \.publisherKills), ("kills of recorder and publisher", \.doubleKills),
+            ("cut connections", \.cuts), ("dropped messages", \.drops), ("replays", \.replays),
+            ("checkpoints", \.checkpoints), ("lost samples", \.lost), ("answered requests", \.acknowledged),
+            ("judged sessions", \.judged), ("judged stream files", \.logs), ("durable places", \.durable),
+            ("lengths of files", \.lengths), ("kills of log-manager", \.logManagerKills),
+            ("requests to log-manager", \.requests), ("thresholds crossed", \.crossings), ("marked files", \.marked),
+            ("removed files", \.removed), ("configurations of logs", \.checks.configurations),
+            ("kills of archiver", \.archiverKills), ("archives", \.archives), ("uploads", \.uploads),
+            ("kills of step-counter", \.stepCounterKills), ("commits of steps", \.commits), ("steps", \.steps),
+            ("devices whose every step was counted", \.wholeWalks),
+        ]
+    }
+
     /// The lines of a table, in Markdown.
     var rows: String {
         """

@@ -50,6 +50,8 @@ final class SimulatedLogManager: SimulatedProgram {
     private var unmarkedPaths: Set<String> = []
     private var isOldAsked = false
     private var removedLogs: Set<LogName> = []
+    /// Published removals of files that are still in the ledger.
+    private var publishedRemovals: Set<String> = []
     /// Thresholds whose value went back since they were last published.
     private var armed = Set(Threshold.Kind.allCases)
 
@@ -455,6 +457,10 @@ final class SimulatedLogManager: SimulatedProgram {
             for file in files { require(markedPaths.contains(file.path), "nobody marked \(file.path)") }
         case .endRemoval(let removed):
             for file in removed {
+                // Otherwise a kill at this point would leave a removal without an event.
+                require(
+                    publishedRemovals.remove(file.path) != nil,
+                    "\(file.path) left the ledger before its removal was published")
                 require(
                     folder?.look(up: file.path) != .found(file.identity),
                     "\(file.path) left the ledger, but not the disk")
@@ -471,6 +477,7 @@ final class SimulatedLogManager: SimulatedProgram {
             require(armed.remove(kind) != nil, "\(kind) was published twice for one crossing")
         case .removed:
             simulation.counts.removed += 1
+            if let path = event.path { publishedRemovals.insert(path) }
             require(
                 (try? catalog.file(at: event.path ?? "")) == nil,
                 "\(event.path ?? "") is published as removed, and listed"

@@ -43,6 +43,8 @@ final class SimulatedRecorder: WakingProgram {
     private var cutsPowerAtEnd = false
     /// The durable progress of each publisher run, as the recorder would report it.
     private(set) var durable: [SessionIdentifier: [StreamName: [String: Int]]] = [:]
+    /// The gaps that were published, by session and stream, in all lives.
+    private var publishedGaps: [String: [StreamName: Set<Gap.Extent>]] = [:]
     /// When sessions failed that have not been resumed since.
     private var failed: [String: Int64] = [:]
     /// The times for which failed sessions were not recorded: if the disk refuses to store the failure, the recorder resumes them
@@ -70,6 +72,11 @@ final class SimulatedRecorder: WakingProgram {
     var isDone: Bool { isRunning && core.sessions.isEmpty && core.unstored.isEmpty }
 
     var sessions: [Session] { core.sessions.values.sorted { $0.identifier < $1.identifier } }
+
+    /// Whether an event named a gap.
+    func hasPublished(_ gap: Gap, of stream: StreamName, in session: SessionIdentifier) -> Bool {
+        publishedGaps[session.text]?[stream]?.contains(gap.extent) ?? false
+    }
 
     /// The next scheduled wake-up, on the monotonic clock.
     var wakeTime = Int64.max
@@ -418,6 +425,9 @@ final class SimulatedRecorder: WakingProgram {
             if let segment = event as? SegmentFinished { simulation.announce([segment], []) }
             if let event = event as? RecordingEvent {
                 if event.change == .failure { failed[event.session] = failed[event.session] ?? simulation.now }
+                if let gap = event.gap, let stream = event.stream {
+                    publishedGaps[event.session, default: [:]][stream, default: []].insert(gap.extent)
+                }
                 simulation.announce([], [event])
             }
         case .dispose, .unsubscribe, .release, .restoreReserves, .lookAtDisk, .notice, .ended: break

@@ -128,6 +128,11 @@ extension Simulation {
                 violate(
                     "\(identifier): the run \(former) of \(name) is in no gap, of which the session's past has a part")
             }
+            if isSound {
+                for gap in log.gaps where recorder?.hasPublished(gap, of: name, in: identifier) == false {
+                    violate("\(identifier): no event names the gap \(gap.from) + \(gap.count) of \(gap.epoch), \(name)")
+                }
+            }
             // A clock that is ahead, an old description, or an unknown sleep makes the past longer.
             let longer =
                 max(0, clock.ahead) + clock.slept(until: now) + session.askedFor - session.listed + 100_000_000
@@ -166,15 +171,14 @@ extension Simulation {
                 if failures.contains(where: { $0.lowerBound < late && $0.upperBound > batch.time }) { return true }
                 return !couldHave(.recorder, index, from: max(batch.time, session.askedFor), to: end)
             }
-            for epoch in log.epochs {
-                guard !mayDiffer || !record.hasLeftOut,
-                    let durable = recorder?.durable[identifier]?[name]?[epoch.epoch]
-                else { continue }
+            // Also of runs that the session no longer lists, unless it failed and could not store them.
+            let places = recorder?.durable[identifier]?[name] ?? [:]
+            for (epoch, durable) in places.sorted(by: { $0.key < $1.key }) where !mayDiffer || !record.hasLeftOut {
+                let next = log.epochs.first { $0.epoch == epoch }?.next
+                if next == nil, mayDiffer { continue }
                 counts.durable += 1
-                if epoch.next < durable {
-                    violate(
-                        "\(identifier): \(name) had \(durable) samples of \(epoch.epoch) durable, and has \(epoch.next)"
-                    )
+                if next ?? 0 < durable {
+                    violate("\(identifier): \(name) had \(durable) samples of \(epoch) durable, and has \(next ?? 0)")
                 }
             }
             counts.samples += judgement.samples

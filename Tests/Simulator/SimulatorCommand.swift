@@ -94,7 +94,7 @@ struct SimulatorCommand: AsyncParsableCommand {
             // The first error ends all.
             for try await _ in group {}
         }
-        try runs.report(seconds: seconds)
+        try runs.report(seconds: seconds, expecting: expectedCounts)
     }
 
     /// Runs a seed, and prints what is wrong with it, first at once and then with the fewest faults.
@@ -109,9 +109,9 @@ struct SimulatorCommand: AsyncParsableCommand {
                 simulation.violate("the same seed brings something else the second time: \(other ?? "other counts")")
             }
         }
-        guard let first = simulation.violations.first else { return runs.add(simulation.counts) }
+        guard let first = simulation.violations.first else { return runs.add(simulation.counts, of: run) }
         runs.print("seed \(seed):", simulation.violations.prefix(10).map { "  \($0)" })
-        if stopAtFirst { return runs.add(simulation.counts, failed: "seed \(seed)") }
+        if stopAtFirst { return runs.add(simulation.counts, of: run, failed: "seed \(seed)") }
         let (least, skipped) =
             try whole ? (simulation, command.skippedFaults().sorted()) : command.minimised(simulation, seed)
         let lines = least.violations + least.course
@@ -120,7 +120,7 @@ struct SimulatorCommand: AsyncParsableCommand {
             whole ? "seed \(seed), all of it:" : "seed \(seed) with the fewest faults that bring a violation:",
             lines.prefix(whole ? .max : 60).map { "    \($0)" } + ["Run it again with: \(again)"])
         if let trace { try runs.append(trace: ["seed \(seed)"] + lines, to: trace) }
-        runs.add(simulation.counts, failed: "\(again)\n    \(first)")
+        runs.add(simulation.counts, of: run, failed: "\(again)\n    \(first)")
     }
 
     /// The command for a fresh seed: with every kind of fault without known violations, unless some are named.
@@ -129,6 +129,23 @@ struct SimulatorCommand: AsyncParsableCommand {
         if failingCalls || clockJumps || outages || past || moments { return command }
         (command.clockJumps, command.outages, command.moments, command.past) = (true, true, true, true)
         return command
+    }
+
+    /// The faults and checks that enough fresh runs have; none if runs are smaller than usual, or have relays, which replace
+    /// some.
+    private var expectedCounts: [Simulation.Counts.Named] {
+        guard !relay, seconds >= 60, publishers == nil, streams == nil, rate == nil else { return [] }
+        let command = fresh()
+        var expected = Simulation.Counts.expected
+        if command.failingCalls { expected.append(("failing calls of the disk", \.failures)) }
+        if command.clockJumps { expected.append(("clocks that jump", \.jumps)) }
+        if command.past { expected.append(("sessions in the past", \.pasts)) }
+        if command.outages {
+            expected.append(("partitions", \.partitions))
+            expected.append(("slow readers", \.slowReaders))
+            expected.append(("machines asleep", \.sleeps))
+        }
+        return expected
     }
 
     /// The options that repeat a run.

@@ -24,9 +24,15 @@ final class SimulatorRuns: Sendable {
         var begun = 0
         var ended = 0
         var total = Simulation.Counts()
+        /// The fresh runs, and their counts.
+        var freshRuns = 0
+        var freshTotal = Simulation.Counts()
         /// The command that repeats each failed run, with its first violation.
         var failed: [String] = []
     }
+
+    /// With this many fresh runs, each kind of fault and check occurs, although each seed leaves some out.
+    private static let enoughRuns = 250
 
     private let known: [(seed: UInt64, command: SimulatorCommand)]
     private let fresh: UInt64?
@@ -66,10 +72,14 @@ final class SimulatorRuns: Sendable {
 
     /// Adds a run's counts.
     /// - Parameter failed: the command that repeats a failed run.
-    func add(_ counts: Simulation.Counts, failed: String? = nil) {
+    func add(_ counts: Simulation.Counts, of run: Run, failed: String? = nil) {
         state.withLock { state in
             state.ended += 1
             state.total.add(counts)
+            if run.command == nil {
+                state.freshRuns += 1
+                state.freshTotal.add(counts)
+            }
             if let failed { state.failed.append(failed) }
         }
     }
@@ -89,10 +99,14 @@ final class SimulatorRuns: Sendable {
     }
 
     /// Prints a table of all runs, and the commands of those that failed.
-    /// - Parameter seconds: how long each simulated run takes.
-    /// - Throws: the exit code 1 if a run failed.
-    func report(seconds: Int) throws {
+    /// - Parameters:
+    ///   - seconds: how long each simulated run takes.
+    ///   - expected: what enough fresh runs have.
+    /// - Throws: the exit code 1 if a run failed, or if enough fresh runs lack something expected.
+    func report(seconds: Int, expecting expected: [Simulation.Counts.Named]) throws {
         let (runs, total, failed) = state.withLock { ($0.ended, $0.total, $0.failed) }
+        let (freshRuns, freshTotal) = state.withLock { ($0.freshRuns, $0.freshTotal) }
+        let missing = freshRuns < Self.enoughRuns ? [] : expected.filter { freshTotal[keyPath: $0.count] == 0 }
         // CPU time, so that other simultaneous processes have no effect.
         let used = Double(clock()) / Double(CLOCKS_PER_SEC)
         let hours = Double(runs * seconds) / 3600
@@ -104,7 +118,12 @@ final class SimulatorRuns: Sendable {
             \(total.rows)
             | runs with violations | \(failed.count) |
             """)
-        if failed.isEmpty { return }
+        if !missing.isEmpty {
+            let names = missing.map { $0.name }.joined(separator: ", ")
+            Swift.print("None in \(freshRuns) fresh runs: \(names)")
+        }
+        if failed.isEmpty, missing.isEmpty { return }
+        if failed.isEmpty { throw ExitCode(1) }
         // Repeated, because often only the end of a long output is kept.
         Swift.print("Failed:")
         for line in failed { Swift.print("  \(line)") }
