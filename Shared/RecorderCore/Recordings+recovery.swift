@@ -38,9 +38,8 @@ extension Recordings {
         return MissingSamples(recovery, of: name, at: stream.replayEndpoint(of: recovery.epoch))
     }
 
-    /// Whether samples or descriptions of a stream arrive.
     package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        let oldest = now.monotonic - StreamDescription.life
+        let oldest = now.monotonic - StreamDescription.heardFor
         return described[name]?.values.contains { $0 >= oldest } ?? false
     }
 

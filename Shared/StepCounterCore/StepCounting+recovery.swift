@@ -12,11 +12,11 @@ extension StepCounting {
         return missing
     }
 
-    /// Whether a stream's publisher is running and reachable.
     package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        counter(of: name).map { isHeard($0, at: now) } ?? false
+        counter(of: name).map { now.monotonic - $0.heard < StreamDescription.heardFor } ?? false
     }
 
+    /// Whether a stream's publisher is running and reachable.
     func isHeard(_ counter: DeviceCounter, at now: Moment) -> Bool {
         now.monotonic - counter.heard < StreamDescription.life
     }

@@ -239,9 +239,8 @@ package final class TriggerWatch: RecoveringCore {
         return missing
     }
 
-    /// Whether a stream's publisher is running and reachable.
     package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        streams[name].map { now.monotonic - $0.heard < StreamDescription.life } ?? false
+        streams[name].map { now.monotonic - $0.heard < StreamDescription.heardFor } ?? false
     }
 
     /// Takes the answer to a request for missing samples.

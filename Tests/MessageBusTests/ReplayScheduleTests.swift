@@ -192,21 +192,34 @@ final class ReplayScheduleTests {
         #expect(now > 2 * Self.limit)
     }
 
-    @Test func aPublisherThatGivesNoAnswerForTheWholeLimitIsUnreachable() throws {
+    /// Lets a stream ask again and again, without any answer, until its samples are given up.
+    /// - Parameter heard: when its publisher is heard again.
+    private func giveUp(heardFrom heard: Int64) throws -> Int64 {
         ask(1)
         #expect(next() != nil)
         var now: Int64 = 0
         var reason: Gap.Reason?
-        while reason == nil, now < 60 * Self.second {
+        while reason == nil, now < 90 * Self.second {
             switch step(now) {
             case .reconnect, .askAgain:
                 reason = schedule.ask(
-                    1, for: Self.request(1), at: Self.publisher, isHeard: true, limit: Self.limit, now: now)
+                    1, for: Self.request(1), at: Self.publisher, isHeard: now >= heard, limit: Self.limit, now: now)
             case .wait(let until): now = try #require(until)
             case .send: break
             }
         }
         #expect(reason == .publisherUnreachable)
+        return now
+    }
+
+    /// The network may be back just before a stream asks again.
+    @Test(arguments: [20, 25, 30, 35, 40, 45] as [Int64])
+    func aPublisherThatWasOutOfReachHasTheWholeLimitAfterThat(heard: Int64) throws {
+        #expect(try giveUp(heardFrom: heard * Self.second) >= heard * Self.second + Self.limit)
+    }
+
+    @Test func aPublisherThatGivesNoAnswerForTheWholeLimitIsUnreachable() throws {
+        let now = try giveUp(heardFrom: 0)
         #expect(now == Self.limit)
         // The next missing samples have a time limit of their own.
         #expect(

@@ -76,6 +76,8 @@ package struct ReplaySchedule: Sendable {
         var patientSince: Int64
         /// When the stream began to wait for its current missing samples.
         var waitingSince: Int64
+        /// Whether its publisher was heard when it last asked.
+        var wasHeard = true
         var failures = 0
         var unreadableAnswers = 0
         var notBefore = Int64.min
@@ -258,7 +260,9 @@ package struct ReplaySchedule: Sendable {
         if !stream.request.isContinued(by: request) { stream = settled(stream, at: now) }
         stream.request = request
         stream.limit = limit
-        if !isHeard { stream.patientSince = now }
+        // A publisher that was out of reach has a whole limit from when it is first seen to be heard again.
+        if !isHeard || !stream.wasHeard { stream.patientSince = now }
+        stream.wasHeard = isHeard
         if let end = end(of: stream), now >= end {
             streams[number] = settled(stream, at: now)
             publishers[publisher, default: Publisher()].streams.insert(number)

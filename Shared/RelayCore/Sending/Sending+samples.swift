@@ -155,7 +155,7 @@ extension Sending {
     }
 
     package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        byName[name].map { now.monotonic.subtractingClamped(max($0.heard, 0)) < StreamDescription.life } ?? false
+        byName[name].map { now.monotonic.subtractingClamped(max($0.heard, 0)) < StreamDescription.heardFor } ?? false
     }
 
     package func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {

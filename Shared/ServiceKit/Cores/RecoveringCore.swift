@@ -14,7 +14,7 @@ package protocol RecoveringCore: ListeningCore {
     /// The next samples that a stream's publisher is to replay; nil if none are missing, which ends the recovery.
     func missing(_ name: StreamName, at now: Moment) -> MissingSamples?
 
-    /// Whether a stream's publisher is running and reachable.
+    /// Whether a stream's publisher is running and reachable at present. While it is not, requests are not given up.
     func isHeard(_ name: StreamName, at now: Moment) -> Bool
 
     /// Takes the reply to a request for missing samples.
