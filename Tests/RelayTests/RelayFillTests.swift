@@ -82,7 +82,8 @@ struct RelayFillTests {
                             count: 100_000),
                         timeout: .seconds(60))
                     guard reply.count > 0 else { break }
-                    kept += reply.count
+                    // The first message may begin before the session.
+                    kept = reply.from + reply.count - span.from
                 }
                 let own = span.next - span.from - stream.gaps.reduce(0) { $0 + $1.count }
                 guard way.isFilledIn else {
