@@ -46,7 +46,7 @@ final class SessionExporter {
         removeLeftovers()
     }
 
-    /// Removes the exports of killed consoles: those whose claims nobody holds.
+    /// Removes exports that killed consoles left: no program holds the claim on them.
     private func removeLeftovers() {
         for file in (try? temporary.names()) ?? [] {
             guard let name = DirectoryLock.name(ofFile: file), name.hasPrefix(Self.prefix),

@@ -202,7 +202,7 @@ final class SessionLibrary {
     }
 
     private static func isShown(_ name: String, in directory: SessionDirectory) -> Bool {
-        name.utf8.first != UInt8(ascii: ".") && directory.isFile(name)
+        !Directory.isHidden(name) && directory.isFile(name)
     }
 
     /// Opens one of the files that `details` lists.

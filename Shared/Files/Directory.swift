@@ -124,11 +124,13 @@ package struct Directory: Hashable, Sendable {
     /// The name under which a file's bytes are written before the file gets its final name.
     package static func temporaryName(for name: String) -> String { ".\(name).new" }
 
+    /// Whether a name begins with a dot. As a character, the dot would be one with a combining mark after it.
+    package static func isHidden(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: ".") }
+
     /// The final name of a file that is still under `temporaryName(for:)`; nil for any other file.
     package static func finalName(ofTemporary name: String) -> String? {
-        // As a character, a combining mark at the beginning of the final name would take the dot.
         let bytes = name.utf8
-        guard bytes.starts(with: ".".utf8), bytes.suffix(4).elementsEqual(".new".utf8) else { return nil }
+        guard isHidden(name), bytes.suffix(4).elementsEqual(".new".utf8) else { return nil }
         return String(decoding: bytes.dropFirst().dropLast(4), as: UTF8.self)
     }
 

@@ -1,4 +1,4 @@
-/// A limit for several waits together, on a clock that nobody sets. libnats waits by this machine's date.
+/// A time limit for several waits together. It uses a monotonic clock, because this machine's date, by which libnats waits, can be set.
 struct TimeLimit {
     private let end: ContinuousClock.Instant
 

@@ -397,16 +397,25 @@ struct FillTests {
         }
     }
 
+    /// A session with the first 100 accelerations of a phone.
+    /// - Returns: the session, its stream, and all accelerations.
+    private static func sessionOfFirstSamples(
+        of phone: PhoneRecording, in directory: FilePath
+    ) throws -> (made: MadeSession, stream: String, truth: [PhoneRecording.Sample]) {
+        let made = try MadeSession(in: directory, "walk-1")
+        let stream = "phone/accelerometer"
+        try made.add(stream, unit: nil)
+        let truth = phone.own("accelerometer")
+        try add(truth[..<100], to: stream, of: made)
+        return (made, stream, truth)
+    }
+
     /// Loses samples 100 to 219 around a pause, and expects that those of the pause, 110 to 209, are not filled in.
     /// - Parameter lose: records the gaps.
     private func expectOnlyThoseBesideThePause(_ lose: (MadeSession, String) throws -> Void) throws {
         try withTemporaryDirectory { directory in
             let phone = PhoneRecording()
-            let made = try MadeSession(in: directory, "walk-1")
-            let stream = "phone/accelerometer"
-            try made.add(stream, unit: nil)
-            let truth = phone.own("accelerometer")
-            try Self.add(truth[..<100], to: stream, of: made)
+            let (made, stream, truth) = try Self.sessionOfFirstSamples(of: phone, in: directory)
             try lose(made, stream)
             try made.pause(from: 1.1, to: 2.1, leavingOut: [:])
             try Self.add(truth[220...], to: stream, of: made)
@@ -450,11 +459,7 @@ struct FillTests {
     @Test(arguments: [0, 0.5, -0.5]) func samplesUpToTheSessionsEndAreFilledIn(ahead: Double) throws {
         try withTemporaryDirectory { directory in
             let phone = PhoneRecording()
-            let made = try MadeSession(in: directory, "walk-1")
-            let stream = "phone/accelerometer"
-            try made.add(stream, unit: nil)
-            let truth = phone.own("accelerometer")
-            try Self.add(truth[..<100], to: stream, of: made)
+            let (made, stream, truth) = try Self.sessionOfFirstSamples(of: phone, in: directory)
             try made.gap(stream, count: 0, reason: .publisherUnreachable, at: 3)
             made.compareClocks(at: 1, ahead: ahead)
             try made.finish(at: 3)
@@ -489,11 +494,7 @@ struct FillTests {
     private static func sessionOfTwoRuns(
         of phone: PhoneRecording, knowing known: Int, later: Int64 = 12_345, in directory: FilePath
     ) throws -> SessionDirectory {
-        let made = try MadeSession(in: directory, "walk-1")
-        let stream = "phone/accelerometer"
-        try made.add(stream, unit: nil)
-        let truth = phone.own("accelerometer")
-        try add(truth[..<100], to: stream, of: made)
+        let (made, stream, truth) = try sessionOfFirstSamples(of: phone, in: directory)
         if known > 0 { try made.gap(stream, count: known, reason: .publisherUnreachable, at: 1) }
         try made.gap(stream, count: 0, reason: .epochEnded, at: 1)
         try made.beginEpoch(stream, "E2", at: 4)

@@ -507,6 +507,20 @@ struct DiscardTests {
         }
     }
 
+    /// Expects that a discard is refused, also if it is forced, and that the session `alice` stays whole.
+    /// - Parameter expired: the sessions that `--keep-sessions` may discard.
+    private func expectRefusals(of name: String, in world: World, expired: [String]) throws {
+        for isForced in [false, true] {
+            let discard = try world.discard(name, isForced: isForced)
+            try world.settle()
+            #expect(discard.refusal == "wouldDelete")
+        }
+        #expect(try SessionDirectory.open(SessionIdentifier("alice"), in: world.data).verify().verdict == .whole)
+        #expect(try world.lines.isEmpty)
+        let found = try SessionDisposal(in: world.data).uploaded(before: world.now.date, shard: nil, limit: 10)
+        #expect(found.map(\.text) == expired)
+    }
+
     /// A copy beside its original, as `recorder recover` makes it, has the original's record.
     @Test func aCopyOfASessionIsNotDiscarded() throws {
         try with { world in
@@ -515,15 +529,7 @@ struct DiscardTests {
                 atPath: recordings.appending("alice").string, toPath: recordings.appending("alice-2").string)
             try world.confirmUpload(of: "alice")
             try world.confirmUpload(of: "alice-2")
-            for isForced in [false, true] {
-                let discard = try world.discard("alice-2", isForced: isForced)
-                try world.settle()
-                #expect(discard.refusal == "wouldDelete")
-            }
-            #expect(try SessionDirectory.open(SessionIdentifier("alice"), in: world.data).verify().verdict == .whole)
-            #expect(try world.lines.isEmpty)
-            let expired = try SessionDisposal(in: world.data).uploaded(before: world.now.date, shard: nil, limit: 10)
-            #expect(expired.map(\.text) == ["alice"])
+            try expectRefusals(of: "alice-2", in: world, expired: ["alice"])
         }
     }
 
@@ -535,15 +541,7 @@ struct DiscardTests {
             let moved = world.data.appending("moved").string
             try FileManager.default.moveItem(atPath: link, toPath: moved)
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: moved)
-            for isForced in [false, true] {
-                let discard = try world.discard("alice", isForced: isForced)
-                try world.settle()
-                #expect(discard.refusal == "wouldDelete")
-            }
-            #expect(try SessionDirectory.open(SessionIdentifier("alice"), in: world.data).verify().verdict == .whole)
-            #expect(try world.lines.isEmpty)
-            let expired = try SessionDisposal(in: world.data).uploaded(before: world.now.date, shard: nil, limit: 10)
-            #expect(expired.isEmpty)
+            try expectRefusals(of: "alice", in: world, expired: [])
         }
     }
 

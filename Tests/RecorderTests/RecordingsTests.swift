@@ -1142,16 +1142,22 @@ import Testing
         }
     }
 
+    /// A second session, with ten samples of a publisher that changes before it begins. The write-ahead log is kept.
+    private static func secondSession(of script: Script, _ change: (Script) -> Void) throws -> Session {
+        script.keepLog()
+        _ = script.settle()
+        change(script)
+        let second = try script.begin("second")
+        try script.sample(10)
+        return second
+    }
+
     /// The second run has another unit, and the third one the first run's again. The first samples of a run may arrive
     /// before its description.
     @Test(arguments: [false, true])
     func aRunWithAnotherUnitIsRecordedWithIt(isLate: Bool) throws {
         try withScript { script in
-            script.keepLog()
-            _ = script.settle()
-            script.unit = "m/s2"
-            let second = try script.begin("second")
-            try script.sample(10)
+            let second = try Self.secondSession(of: script) { $0.unit = "m/s2" }
             for (run, unit) in [("f", "g"), ("h", "m/s2")] {
                 script.restartPublisher(as: run)
                 script.unit = unit
@@ -1185,11 +1191,7 @@ import Testing
     @Test(arguments: [false, true])
     func aRunKeepsItsFirstUnit(isLate: Bool) throws {
         try withScript { script in
-            script.keepLog()
-            _ = script.settle()
-            script.unit = "m/s2"
-            let second = try script.begin("second")
-            try script.sample(10)
+            let second = try Self.secondSession(of: script) { $0.unit = "m/s2" }
             for (run, unit) in [("f", "g"), ("h", nil)] as [(String, String?)] {
                 script.restartPublisher(as: run)
                 script.unit = unit
@@ -1211,11 +1213,7 @@ import Testing
     @Test(arguments: [100, nil] as [Double?])
     func aRunHasTheFirstRateThatIsStatedForIt(rate: Double?) throws {
         try withScript { script in
-            script.keepLog()
-            _ = script.settle()
-            script.rate = rate
-            let second = try script.begin("second")
-            try script.sample(10)
+            let second = try Self.secondSession(of: script) { $0.rate = rate }
             script.rate = 50
             script.core.take(script.description, at: script.now)
             script.restartPublisher(as: "f")

@@ -55,8 +55,10 @@ struct SendingTests {
         init() { core = Sending(settings, Sending.Spool(log: "l", start: 0, end: 0, synced: 0), at: Self.moment(0)) }
 
         /// A connected world that knows a stream whose next sample has this number.
-        static func describing(next: Int) throws -> World {
+        static func describing(next: Int, _ change: (inout Sending.Settings) -> Void = { _ in }) throws -> World {
             let world = World()
+            change(&world.settings)
+            world.restart()
             world.connect()
             try world.describe(next: next)
             world.drain()
@@ -76,12 +78,7 @@ struct SendingTests {
 
         /// A world whose servers are gone, and whose spool is small.
         static func disconnected(spoolLimit: Int) throws -> World {
-            let world = World()
-            world.settings.spoolLimit = spoolLimit
-            world.restart()
-            world.connect()
-            try world.describe(next: 0)
-            world.drain()
+            let world = try describing(next: 0) { $0.spoolLimit = spoolLimit }
             world.core.noteConnected(false, "gone", at: world.now)
             return world
         }
@@ -449,11 +446,8 @@ struct SendingTests {
     /// Such as after this machine's date was set back, by which the library measures its limit.
     @Test(arguments: [true, false])
     func aMessageOnWhichTheLibraryDoesNotReportIsSentAgain(isHandedOver: Bool) throws {
-        let world = World()
+        let world = try World.describing(next: 0)
         world.isHandingOver = isHandedOver
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
         try world.publish(0..<10)
         world.pass(0.15)
         world.sent = []
@@ -585,12 +579,7 @@ struct SendingTests {
     }
 
     @Test func whileTheDiskHangsMemoryIsBounded() throws {
-        let world = World()
-        world.settings.backlogBytes = 20_000
-        world.restart()
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
+        let world = try World.describing(next: 0) { $0.backlogBytes = 20_000 }
         world.isDiskHanging = true
         for first in stride(from: 0, to: 2_000, by: 10) {
             try world.publish(first..<first + 10)

@@ -156,7 +156,7 @@ struct PushTests {
         #expect(sequences() == Array(0..<30))
     }
 
-    /// Nobody may be there to send the rest again: datagrams are not answered.
+    /// Datagrams are not answered, so their sender does not know that the rest is missing.
     @Test func aShorterMessageReplacesNoLongerOne() {
         _ = publisher.push(samples(0..<10))
         let longer = publisher.push(samples(20..<40))

@@ -62,8 +62,7 @@ extension SessionContents {
             record = try directory.record()
             // Read before the names: a first annotation may be added meanwhile, and must not seem to be missing.
             let sums = try directory.checksums()
-            let all = try directory.directory.names().filter { $0.utf8.first != UInt8(ascii: ".") }.sorted {
-                one, other in
+            let all = try directory.directory.names().filter { !Directory.isHidden($0) }.sorted { one, other in
                 one.utf8.lexicographicallyPrecedes(other.utf8)
             }
             let names = all.filter { directory.isFile($0) }

@@ -138,16 +138,19 @@ package struct SessionExport {
 
     private func prepare() throws(RecordingError) -> Work {
         var work = Work(logs: try chosenLogs(), files: try StreamReader.Files(of: session))
-        for isGuessed in [false, true] {
-            for log in record.logs {
-                for (index, epoch) in log.epochs.enumerated() where (epoch.isReplayGuessed == true) == isGuessed {
-                    // Only some of the streams may show that the machine was restarted. A guessed address may be that of
-                    // another publisher.
-                    if let known = work.alignments[epoch.epoch], isGuessed || known.points.isEmpty { continue }
-                    let former = log.epochs[..<index].last { $0.replay == epoch.replay }
-                    work.alignments[epoch.epoch] = ClockAlignment(of: epoch, after: former, in: record)
-                }
+        let epochs = record.logs.flatMap { log in
+            log.epochs.enumerated().map { index, epoch in
+                (epoch, former: log.epochs[..<index].last { $0.replay == epoch.replay })
             }
+        }
+        // Only some of the streams may show that the machine was restarted.
+        for (epoch, former) in epochs
+        where epoch.isReplayGuessed != true && work.alignments[epoch.epoch]?.points.isEmpty != true {
+            work.alignments[epoch.epoch] = ClockAlignment(of: epoch, after: former, in: record)
+        }
+        // A guessed address may be that of another publisher.
+        for (epoch, former) in epochs where epoch.isReplayGuessed == true && work.alignments[epoch.epoch] == nil {
+            work.alignments[epoch.epoch] = ClockAlignment(of: epoch, after: former, in: record)
         }
         return work
     }

@@ -15,7 +15,7 @@ extension SessionDirectory {
         let target = Directory(copy)
         try target.createExclusively()
         do {
-            for name in try original.directory.names() where name.utf8.first != UInt8(ascii: ".") {
+            for name in try original.directory.names() where !Directory.isHidden(name) {
                 let file = path.appending(name)
                 guard (try? file.stat(followTargetSymlink: false).type) == .regular else { continue }
                 try original.copy(name, to: target)

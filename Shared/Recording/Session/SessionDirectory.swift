@@ -213,7 +213,7 @@ package struct SessionDirectory: Hashable, Sendable {
 
     /// Whether `SHA256SUMS` includes files of this name.
     package static func hasChecksum(_ name: String) -> Bool {
-        name != checksumsName && name != RemovedFile.fileName && name.utf8.first != UInt8(ascii: ".")
+        name != checksumsName && name != RemovedFile.fileName && !Directory.isHidden(name)
             && !name.unicodeScalars.contains { $0 < " " || $0 == "\\" }
     }
 }
