@@ -117,11 +117,9 @@ pictures: setup browser-setup
 	$(ALL_PROGRAMS)
 	@HOLDFAST_PROGRAMS="$(RELEASE_PATH)" python3 -B Tests/BrowserTests/pictures.py
 
-# Thread sanitizer over code that crosses threads. In release, because in debug it reports every Mutex. With a long history of
-# accesses: for one that it forgot, it lacks the functions that suppressions match.
+# Thread sanitizer over code that crosses threads. In release, because in debug it reports every Mutex.
 test-sanitized: sanitized
-	HOLDFAST_SANITIZED=1 $(FEW) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp:history_size=7 \
-	    $(SWIFT) test -c release --skip-build --sanitize=thread --scratch-path .build-tsan
+	HOLDFAST_SANITIZED=1 $(FEW) $(SWIFT) test -c release --skip-build --sanitize=thread --scratch-path .build-tsan
 
 sanitized: setup
 	HOLDFAST_SANITIZED=1 $(SWIFT) build -c release --build-tests -Xswiftc -enable-testing --sanitize=thread \

@@ -523,8 +523,10 @@ let package = Package(
 if sanitized {
     let checked = [
         "CTCPInfo", "CZeroMQ", "ZeroMQ", "PeerLimits", "Messages", "MessageBus", "ZeroMQTests", "PeerLimitsTests",
-        "MessageBusTests",
+        "MessageBusTests", "MutexLayer",
     ]
+    package.targets.append(.target(name: "MutexLayer", path: "Tests/MutexLayer"))
+    package.targets.first { $0.name == "ZeroMQTests" }?.dependencies.append("MutexLayer")
     package.targets.removeAll { !checked.contains($0.name) }
     package.products.removeAll { !checked.contains($0.name) }
     package.dependencies = [collections]

@@ -1,0 +1,1 @@
+// Nothing calls MutexLayer: it takes the place of two functions of Swift's standard library.
