@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import ZeroMQ
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct NameLookupTests {
     /// A resolver in memory, which may hang.
     private final class Names: Sendable {
@@ -129,8 +129,8 @@ struct NameLookupTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await server.run() }
-            // An address without a connection is left after three seconds.
-            let name = try await client.send(ServiceHealth(), timeout: .seconds(12)).version
+            // An address without a connection is left after three seconds; a busy machine needs several turns.
+            let name = try await client.send(ServiceHealth(), timeout: .seconds(60)).version
             #expect(name == "there")
         }
     }
