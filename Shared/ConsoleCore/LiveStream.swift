@@ -29,8 +29,7 @@ final class LiveStream {
     var isSubscribed = false
     /// Whether missing samples are being replayed.
     var isRecovering = false
-    /// When the publisher last described the stream, on the monotonic clock.
-    private(set) var heard: Int64
+    private(set) var heard: Hearing
     private(set) var samplesSeen = 0
     private(set) var samplesLost = 0
 
@@ -58,7 +57,7 @@ final class LiveStream {
     init(_ description: StreamDescription, at now: Moment) {
         name = description.name
         self.description = description
-        heard = now.monotonic
+        heard = Hearing(at: now.monotonic)
     }
 
     var hasNews: Bool { pending != nil || eventSamples > 0 || gapEvents.count > 0 || messages != nil }
@@ -83,7 +82,7 @@ final class LiveStream {
     /// Takes a description from the publisher.
     /// - Returns: whether samples were found missing.
     func describe(_ description: StreamDescription, at now: Moment) -> Bool {
-        heard = now.monotonic
+        heard.note(at: now.monotonic)
         self.description = description
         guard description.epoch == epoch, let next, description.nextSequence > next,
             ReorderBuffer.isPossible(sequence: description.nextSequence, count: 0)

@@ -312,16 +312,15 @@ package final class LiveView: RecoveringCore {
     /// The latest description from a stream's publisher; nil if the stream is unknown.
     package func description(of name: StreamName) -> StreamDescription? { streams[name]?.description }
 
-    /// Whether a stream's publisher is running and reachable.
-    package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        streams[name].map { now.monotonic - $0.heard < StreamDescription.life } ?? false
+    package func heardSince(_ name: StreamName, at now: Moment) -> Int64? {
+        streams[name]?.heard.since(at: now.monotonic)
     }
 
     /// The descriptions of streams that are not listed and whose publishers are running and reachable.
     package func heardStreams(besides listed: [StreamDescription], at now: Moment) -> [StreamDescription] {
         let names = Set(listed.map(\.name))
-        return streams.values.map(\.description)
-            .filter { $0.over != true && !names.contains($0.name) && isHeard($0.name, at: now) }
+        return streams.values.filter { now.monotonic - $0.heard.last < StreamDescription.life }.map(\.description)
+            .filter { $0.over != true && !names.contains($0.name) }
             .sorted { $0.name.description < $1.name.description }
     }
 

@@ -38,9 +38,8 @@ extension Recordings {
         return MissingSamples(recovery, of: name, at: stream.replayEndpoint(of: recovery.epoch))
     }
 
-    package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        let oldest = now.monotonic - StreamDescription.heardFor
-        return described[name]?.values.contains { $0 >= oldest } ?? false
+    package func heardSince(_ name: StreamName, at now: Moment) -> Int64? {
+        described[name]?.values.compactMap { $0.since(at: now.monotonic) }.min()
     }
 
     /// The addresses of the publishers that now have streams matching these patterns.
@@ -48,7 +47,7 @@ extension Recordings {
         let oldest = now.monotonic - StreamDescription.life
         var sources: Set<String> = []
         for (name, places) in described where name.matches(anyOf: patterns) {
-            for (place, heard) in places where heard >= oldest { sources.insert(place) }
+            for (place, heard) in places where heard.last >= oldest { sources.insert(place) }
         }
         return sources
     }

@@ -77,7 +77,7 @@ extension Recordings {
         // Publishers that are still running describe their streams again within a second.
         let (name, place) = (description.name, description.replay)
         if described.count >= Self.maximumNames || described[name]?.count ?? 0 >= Self.maximumPlaces { described = [:] }
-        described[name, default: [:]][place] = now.monotonic
+        described[name, default: [:]][place, default: Hearing(at: now.monotonic)].note(at: now.monotonic)
         note(description, at: now.date)
         for session in sessions.values where session.status == .waitingToStop {
             session.streams[name]?.hear(description, at: now)

@@ -1,7 +1,7 @@
 import DequeModule
 import Files
 import Logging
-import MessageBus
+package import MessageBus
 package import Messages
 package import Recording
 package import ServiceKit
@@ -131,8 +131,8 @@ package final class Recordings: ListeningCore {
     var ringAt: Int64 = 0
 
     // Streams
-    /// When each stream was last described, on the monotonic clock, by its publisher's replay address.
-    package internal(set) var described: [StreamName: [String: Int64]] = [:]
+    /// When each stream was described, by its publisher's replay address.
+    package internal(set) var described: [StreamName: [String: Hearing]] = [:]
     /// The last description of each stream, and the last one of its publisher's previous run: a session that begins in the past
     /// may need to know of that run.
     var runs: [StreamName: (last: FormerRun, former: FormerRun?)] = [:]

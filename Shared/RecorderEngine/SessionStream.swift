@@ -14,7 +14,7 @@ struct SessionStream: RecoveringStream {
 
     func missing() async throws -> MissingSamples? { try await engine.missing(stream, in: session) }
 
-    func isHeard() async -> Bool { await engine.isHeard(stream) }
+    func heardSince() async -> Int64? { await engine.heardSince(stream) }
 
     func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async -> Bool {
         await engine.take(reply, frames, for: request, in: session)
@@ -57,5 +57,5 @@ extension RecordingEngine {
 
     fileprivate func noteArrival(in session: SessionIdentifier) { core.noteArrival(in: session, at: now) }
 
-    fileprivate func isHeard(_ name: StreamName) -> Bool { core.isHeard(name, at: now) }
+    fileprivate func heardSince(_ name: StreamName) -> Int64? { core.heardSince(name, at: now) }
 }

@@ -28,7 +28,7 @@ package struct EngineStream<Owner: Engine>: RecoveringStream where Owner.Core: R
 
     package func missing() async -> MissingSamples? { await engine.missing(name) }
 
-    package func isHeard() async -> Bool { await engine.isHeard(name) }
+    package func heardSince() async -> Int64? { await engine.heardSince(name) }
 
     package func take(
         _ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay
@@ -49,7 +49,7 @@ extension Engine where Core: RecoveringCore {
         return core.missing(name, at: now)
     }
 
-    fileprivate func isHeard(_ name: StreamName) -> Bool { core.isHeard(name, at: now) }
+    fileprivate func heardSince(_ name: StreamName) -> Int64? { core.heardSince(name, at: now) }
 
     fileprivate func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay) {
         core.take(frames, count: count, for: request, at: now)

@@ -12,13 +12,13 @@ extension StepCounting {
         return missing
     }
 
-    package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        counter(of: name).map { now.monotonic - $0.heard < StreamDescription.heardFor } ?? false
+    package func heardSince(_ name: StreamName, at now: Moment) -> Int64? {
+        counter(of: name)?.heard.since(at: now.monotonic)
     }
 
     /// Whether a stream's publisher is running and reachable.
     func isHeard(_ counter: DeviceCounter, at now: Moment) -> Bool {
-        now.monotonic - counter.heard < StreamDescription.life
+        now.monotonic - counter.heard.last < StreamDescription.life
     }
 
     /// Takes the reply to a request for missing samples.

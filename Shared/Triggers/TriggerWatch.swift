@@ -239,8 +239,8 @@ package final class TriggerWatch: RecoveringCore {
         return missing
     }
 
-    package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        streams[name].map { now.monotonic - $0.heard < StreamDescription.heardFor } ?? false
+    package func heardSince(_ name: StreamName, at now: Moment) -> Int64? {
+        streams[name]?.heard.since(at: now.monotonic)
     }
 
     /// Takes the answer to a request for missing samples.

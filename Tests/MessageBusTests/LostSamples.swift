@@ -36,7 +36,7 @@ actor LostSamples: RecoveringStream {
         return MissingSamples(request, at: endpoint)
     }
 
-    func isHeard() -> Bool { heard }
+    func heardSince() -> Int64? { heard ? .min : nil }
 
     func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) -> Bool {
         let before = next

@@ -145,7 +145,7 @@ final class ReplayScheduleTests {
         let end = Int64(limit) * Self.second
         #expect(step(end, received: limit * bytes) == .askAgain([1]))
         let reason = schedule.ask(
-            1, for: Self.request(1), at: Self.publisher, isHeard: true, limit: Self.limit, now: end)
+            1, for: Self.request(1), at: Self.publisher, heardSince: .min, limit: Self.limit, now: end)
         #expect(reason == .publisherUnreachable)
     }
 
@@ -193,8 +193,9 @@ final class ReplayScheduleTests {
     }
 
     /// Lets a stream ask again and again, without any answer, until its samples are given up.
-    /// - Parameter heard: when its publisher is heard again.
-    private func giveUp(heardFrom heard: Int64) throws -> Int64 {
+    /// - Parameter since: since when its publisher is heard at an instant.
+    /// - Returns: when they are given up.
+    private func giveUp(heardSince since: (Int64) -> Int64?) throws -> Int64 {
         ask(1)
         #expect(next() != nil)
         var now: Int64 = 0
@@ -203,7 +204,7 @@ final class ReplayScheduleTests {
             switch step(now) {
             case .reconnect, .askAgain:
                 reason = schedule.ask(
-                    1, for: Self.request(1), at: Self.publisher, isHeard: now >= heard, limit: Self.limit, now: now)
+                    1, for: Self.request(1), at: Self.publisher, heardSince: since(now), limit: Self.limit, now: now)
             case .wait(let until): now = try #require(until)
             case .send: break
             }
@@ -215,16 +216,23 @@ final class ReplayScheduleTests {
     /// The network may be back just before a stream asks again.
     @Test(arguments: [20, 25, 30, 35, 40, 45] as [Int64])
     func aPublisherThatWasOutOfReachHasTheWholeLimitAfterThat(heard: Int64) throws {
-        #expect(try giveUp(heardFrom: heard * Self.second) >= heard * Self.second + Self.limit)
+        let heard = heard * Self.second
+        #expect(try giveUp { $0 >= heard ? heard : nil } >= heard + Self.limit)
+    }
+
+    /// Whenever the stream asks, the network has been back for a second.
+    @Test func timeThatIsInterruptedIsNotSilence() throws {
+        let steady = 60 * Self.second
+        #expect(try giveUp { $0 >= steady ? steady : $0 - Self.second } >= steady + Self.limit)
     }
 
     @Test func aPublisherThatGivesNoAnswerForTheWholeLimitIsUnreachable() throws {
-        let now = try giveUp(heardFrom: 0)
+        let now = try giveUp { _ in 0 }
         #expect(now == Self.limit)
         // The next missing samples have a time limit of their own.
         #expect(
             schedule.ask(
-                1, for: Self.request(1, from: 50), at: Self.publisher, isHeard: true, limit: Self.limit, now: now)
+                1, for: Self.request(1, from: 50), at: Self.publisher, heardSince: .min, limit: Self.limit, now: now)
                 == nil)
     }
 
@@ -236,7 +244,7 @@ final class ReplayScheduleTests {
         #expect(step(silent) == .reconnect([1]))
         ask(1, from: 50, now: Self.limit)
         let reason = schedule.ask(
-            1, for: Self.request(1, from: 50), at: Self.publisher, isHeard: true, limit: Self.limit,
+            1, for: Self.request(1, from: 50), at: Self.publisher, heardSince: .min, limit: Self.limit,
             now: 2 * Self.limit)
         #expect(reason == .publisherUnreachable)
     }
@@ -250,14 +258,14 @@ final class ReplayScheduleTests {
             case .reconnect, .askAgain:
                 #expect(
                     schedule.ask(
-                        1, for: Self.request(1), at: Self.publisher, isHeard: false, limit: Self.limit, now: now)
+                        1, for: Self.request(1), at: Self.publisher, heardSince: nil, limit: Self.limit, now: now)
                         == nil)
             case .wait(let until): now = try #require(until)
             case .send: break
             }
         }
         let reason = schedule.ask(
-            1, for: Self.request(1), at: Self.publisher, isHeard: false, limit: Self.limit, now: 601 * Self.second)
+            1, for: Self.request(1), at: Self.publisher, heardSince: nil, limit: Self.limit, now: 601 * Self.second)
         #expect(reason == .publisherUnreachable)
     }
 
@@ -271,7 +279,7 @@ final class ReplayScheduleTests {
         var count = 0
         while now < 3_600 * Self.second {
             let reason = schedule.ask(
-                1, for: Self.request(1), at: Self.publisher, isHeard: true, limit: Self.limit, now: now)
+                1, for: Self.request(1), at: Self.publisher, heardSince: .min, limit: Self.limit, now: now)
             try #require(reason == nil)
             var step = schedule.step(of: Self.publisher, at: Self.publisher, received: 0, isBroken: false, now: now)
             if case .wait(let until?) = step {
@@ -399,7 +407,7 @@ final class ReplayScheduleTests {
         var schedule = ReplaySchedule(seed: 3)
         for stream in 1...3 {
             _ = schedule.ask(
-                stream, for: Self.request(stream), at: Self.publisher, isHeard: true, limit: Self.limit, now: 0)
+                stream, for: Self.request(stream), at: Self.publisher, heardSince: .min, limit: Self.limit, now: 0)
         }
         guard
             case .send(let request) = schedule.step(
@@ -449,7 +457,7 @@ final class ReplayScheduleTests {
         func ask(_ stream: Int) {
             let publisher = publishers[stream % 5]
             let reason = schedule.ask(
-                stream, for: Self.request(stream), at: publisher, isHeard: true, limit: .max, now: now)
+                stream, for: Self.request(stream), at: publisher, heardSince: .min, limit: .max, now: now)
             #expect(reason == nil)
             if connected.insert(publisher).inserted || schedule.wakes(publisher) { woken.insert(publisher) }
             wakeNext()
@@ -519,7 +527,7 @@ final class ReplayScheduleTests {
         _ stream: Int, from: Int = 0, at publisher: String = publisher, limit: Int64 = limit, now: Int64 = 0
     ) {
         let reason = schedule.ask(
-            stream, for: Self.request(stream, from: from), at: publisher, isHeard: true, limit: limit, now: now)
+            stream, for: Self.request(stream, from: from), at: publisher, heardSince: .min, limit: limit, now: now)
         #expect(reason == nil)
     }
 

@@ -490,7 +490,7 @@ final class SimulatedRecorder: WakingProgram {
                     defer { perform() }
                     return core.missing(name, in: session, at: now)
                 },
-                isHeard: { [self] in core.isHeard(name, at: now) },
+                heardSince: { [self] in core.heardSince(name, at: now) },
                 take: { [self] reply, frames, request in
                     defer { perform() }
                     return core.take(frames, count: reply.count, for: request, in: session, at: now)

@@ -4,7 +4,7 @@ import Messages
 /// A listener's stream, as seen by the replay of its missing samples.
 struct ReplayedStream {
     let missing: () -> MissingSamples?
-    let isHeard: () -> Bool
+    let heardSince: () -> Int64?
     let take: (SamplesReplay.Reply, ArraySlice<[UInt8]>, SamplesReplay) -> Bool
     let giveUp: (SamplesReplay, Gap.Reason) -> Bool
     var putOff: () -> Void = {}
@@ -59,9 +59,9 @@ final class SimulatedReplayClient {
     private func ask(_ number: Int, _ stream: ReplayedStream, isUnanswered: Bool) {
         program.later(0...20_000_000) { [self] in
             guard let missing = stream.missing() else { return leave(number) }
-            let isHeard = isUnanswered ? stream.isHeard() : true
+            let heardSince = isUnanswered ? stream.heardSince() : .min
             let reason = schedule.ask(
-                number, for: missing.request, at: missing.endpoint, isHeard: isHeard, limit: program.limit,
+                number, for: missing.request, at: missing.endpoint, heardSince: heardSince, limit: program.limit,
                 now: program.now())
             if let reason {
                 giveUp(missing.request, reason, number, stream)

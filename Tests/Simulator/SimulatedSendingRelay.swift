@@ -270,7 +270,7 @@ final class SimulatedSendingRelay: WakingProgram {
                     defer { perform() }
                     return core.missing(name, at: now)
                 },
-                isHeard: { [self] in core.isHeard(name, at: now) },
+                heardSince: { [self] in core.heardSince(name, at: now) },
                 take: { [self] reply, frames, request in
                     core.take(frames, count: reply.count, for: request, at: now)
                     perform()

@@ -229,7 +229,7 @@ final class SimulatedStepCounter: WakingProgram {
                     defer { perform() }
                     return core?.missing(name, at: now)
                 },
-                isHeard: { [self] in core?.isHeard(name, at: now) ?? false },
+                heardSince: { [self] in core?.heardSince(name, at: now) },
                 take: { [self] reply, frames, request in
                     core?.take(frames, count: reply.count, for: request, at: now)
                     perform()

@@ -8,9 +8,9 @@ package protocol RecoveringStream: Sendable {
     /// The samples to request next; nil if none are missing, which ends the recovery. A program that is behind with live
     /// samples delays its recoveries here.
     func missing() async throws -> MissingSamples?
-    /// Whether samples or descriptions of the stream arrive, from any sender. While none do, the publisher may be disconnected,
+    /// Since when any publisher describes the stream without a break; nil if none does. Then the publisher may be disconnected,
     /// and nothing waits for the missing samples.
-    func isHeard() async -> Bool
+    func heardSince() async -> Int64?
     /// Takes the reply to a request. If it brings nothing new, the stream must give up the requested samples; otherwise they
     /// would be requested forever.
     /// - Returns: false if nothing is missing any more, which ends the recovery; true to call `missing` again.

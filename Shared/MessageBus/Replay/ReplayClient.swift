@@ -60,9 +60,9 @@ final class ReplayClient: Sendable {
         var isUnanswered = false
         var mayMissMore = true
         while mayMissMore, let missing = try await stream.missing() {
-            // It matters whether the publisher is heard only after a request without an answer.
-            let isHeard = isUnanswered ? await stream.isHeard() : true
-            let reply = try await ask(number, missing, isHeard: isHeard, limit: limit.inNanoseconds)
+            // It matters since when the publisher is heard only after a request without an answer.
+            let heardSince = isUnanswered ? await stream.heardSince() : .min
+            let reply = try await ask(number, missing, heardSince: heardSince, limit: limit.inNanoseconds)
             isUnanswered = false
             switch reply {
             case .answer(let reply, let frames):
@@ -76,12 +76,14 @@ final class ReplayClient: Sendable {
         }
     }
 
-    private func ask(_ number: Int, _ missing: MissingSamples, isHeard: Bool, limit: Int64) async throws -> Reply {
+    private func ask(
+        _ number: Int, _ missing: MissingSamples, heardSince: Int64?, limit: Int64
+    ) async throws -> Reply {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let reason = change { state -> Gap.Reason? in
                     let reason = state.schedule.ask(
-                        number, for: missing.request, at: missing.endpoint, isHeard: isHeard, limit: limit,
+                        number, for: missing.request, at: missing.endpoint, heardSince: heardSince, limit: limit,
                         now: MonotonicClock.now)
                     if reason == nil { state.asking[number] = continuation }
                     connect(missing.endpoint, in: &state)

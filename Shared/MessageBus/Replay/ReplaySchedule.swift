@@ -76,8 +76,6 @@ package struct ReplaySchedule: Sendable {
         var patientSince: Int64
         /// When the stream began to wait for its current missing samples.
         var waitingSince: Int64
-        /// Whether its publisher was heard when it last asked.
-        var wasHeard = true
         var failures = 0
         var unreadableAnswers = 0
         var notBefore = Int64.min
@@ -246,11 +244,12 @@ package struct ReplaySchedule: Sendable {
     /// Registers a request for samples that a stream misses. Streams with lower numbers have waited longer.
     /// - Parameters:
     ///   - publisher: the endpoint that the publisher announces.
-    ///   - isHeard: whether the publisher is heard. If not, its network may be down while it still has the samples.
+    ///   - heardSince: since when the publisher is heard without a break; nil if it is not heard: then its network may be down
+    ///     while it still has the samples.
     ///   - limit: how long a publisher that is heard may leave requests unanswered, in nanoseconds.
     /// - Returns: why the samples are given up at once; nil if they will be requested.
     package mutating func ask(
-        _ number: Int, for request: SamplesReplay, at publisher: String, isHeard: Bool, limit: Int64, now: Int64
+        _ number: Int, for request: SamplesReplay, at publisher: String, heardSince: Int64?, limit: Int64, now: Int64
     ) -> Gap.Reason? {
         finish(number)
         if let before = streams[number], before.publisher != publisher { leave(number) }
@@ -260,9 +259,8 @@ package struct ReplaySchedule: Sendable {
         if !stream.request.isContinued(by: request) { stream = settled(stream, at: now) }
         stream.request = request
         stream.limit = limit
-        // A publisher that was out of reach has a whole limit from when it is first seen to be heard again.
-        if !isHeard || !stream.wasHeard { stream.patientSince = now }
-        stream.wasHeard = isHeard
+        // A publisher that was out of reach has a whole limit from when it is heard again.
+        stream.patientSince = max(stream.patientSince, heardSince ?? now)
         if let end = end(of: stream), now >= end {
             streams[number] = settled(stream, at: now)
             publishers[publisher, default: Publisher()].streams.insert(number)

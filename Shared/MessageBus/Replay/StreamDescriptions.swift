@@ -25,7 +25,4 @@ extension StreamDescription {
     /// A publisher describes each stream every second. If it has not done so for this long, in nanoseconds, it is not running
     /// or not reachable, and asking it would only delay the client.
     package static let life: Int64 = 5_000_000_000
-    /// For this time after its last description, a publisher counts as heard if it leaves requests unanswered, in
-    /// nanoseconds: two further descriptions may be missing. Time in which the network is down must not count as silence.
-    package static let heardFor: Int64 = 3_000_000_000
 }

@@ -45,7 +45,7 @@ extension Sending {
             stream.ordered.begin(description.epoch, at: description.first ?? 0)
             stream.isOpen = true
         }
-        stream.heard = now.monotonic
+        stream.heard.note(at: now.monotonic)
         stream.ordered.replay = description.replay
         guard !isBlocked else { return passOver(description.nextSequence, of: stream) }
         send(description, of: stream, frames, at: now)
@@ -154,8 +154,8 @@ extension Sending {
         return missing
     }
 
-    package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        byName[name].map { now.monotonic.subtractingClamped(max($0.heard, 0)) < StreamDescription.heardFor } ?? false
+    package func heardSince(_ name: StreamName, at now: Moment) -> Int64? {
+        byName[name]?.heard.since(at: now.monotonic)
     }
 
     package func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {

@@ -31,8 +31,7 @@ package final class SentStream {
     package var name: StreamName { ordered.name }
     var ordered: OrderedSamples
     var reader = SampleBodyReader()
-    /// When the stream was last described, on the monotonic clock.
-    var heard: Int64
+    var heard: Hearing
     /// When the stream was first described, on the monotonic clock.
     let began: Int64
     /// Whether the first wanted sample is known.
@@ -67,7 +66,7 @@ package final class SentStream {
 
     init(_ description: StreamDescription, held: HeldBytes, at now: Int64) {
         ordered = OrderedSamples(description, held: held)
-        heard = now
+        heard = Hearing(at: now)
         began = now
     }
 

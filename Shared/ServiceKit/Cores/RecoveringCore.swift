@@ -14,8 +14,9 @@ package protocol RecoveringCore: ListeningCore {
     /// The next samples that a stream's publisher is to replay; nil if none are missing, which ends the recovery.
     func missing(_ name: StreamName, at now: Moment) -> MissingSamples?
 
-    /// Whether a stream's publisher is running and reachable at present. While it is not, requests are not given up.
-    func isHeard(_ name: StreamName, at now: Moment) -> Bool
+    /// Since when a stream's publisher is running and reachable, on the monotonic clock; nil if it is not. Only this time counts
+    /// until requests are given up.
+    func heardSince(_ name: StreamName, at now: Moment) -> Int64?
 
     /// Takes the reply to a request for missing samples.
     /// - Parameter count: the number of samples in the frames, according to the reply.

@@ -19,10 +19,10 @@ package final class DeviceCounter {
     /// Whether the position must be committed: steps were found, or a stored position is in use again and may be old.
     var isPositionDue = false
 
-    /// When the publisher last described the stream, on the monotonic clock in nanoseconds.
-    private(set) var heard: Int64
-    /// The same on the wall clock, which continues while this machine sleeps; and whether it may have been sampling then.
+    private(set) var heard: Hearing
+    /// When the publisher was last heard, on the wall clock, which continues while this machine sleeps.
     private var heardDate: WallTime
+    /// Whether it may have been sampling then.
     private var mayRun: Bool
     /// When another publisher with a stream of this name was heard, on the monotonic clock in nanoseconds.
     private(set) var heardOther: Int64?
@@ -58,7 +58,7 @@ package final class DeviceCounter {
     ) {
         ordered = OrderedSamples(description, held: held)
         self.spans = CountedSpans(spans)
-        (heard, heardDate, mayRun) = (now.monotonic, now.date, description.mayRun)
+        (heard, heardDate, mayRun) = (Hearing(at: now.monotonic), now.date, description.mayRun)
         clock = description.clock
         offset = Self.offset(description.clock, at: now)
         isJoining = stored == nil
@@ -168,7 +168,8 @@ package final class DeviceCounter {
         } else if settings != finder.settings {
             beginAnew(settings)
         }
-        (heard, heardDate, mayRun) = (now.monotonic, now.date, description.mayRun)
+        heard.note(at: now.monotonic)
+        (heardDate, mayRun) = (now.date, description.mayRun)
         ordered.replay = description.replay
         if !isDelayed(description, at: now) { offset = Self.offset(description.clock, at: now) }
         clock = description.clock
@@ -260,7 +261,7 @@ package final class DeviceCounter {
         at now: Moment
     ) {
         while ordered.buffer.recovery != nil { giveUp(.epochEnded, at: now) }
-        let silence = max(now.monotonic - heard, now.date.distance(from: heardDate))
+        let silence = max(now.monotonic - heard.last, now.date.distance(from: heardDate))
         if mayRun, !isJoining, silence >= StreamDescription.life {
             // The publisher may have continued to sample unheard, for an unknown time.
             note(Gap(epoch: self.epoch, from: next, count: 0, reason: .epochEnded), at: now.date)

@@ -22,8 +22,7 @@ final class WatchedStream {
     var reader = SampleBodyReader()
     /// Whether its missing samples are being replayed.
     var isRecovering = false
-    /// When the publisher last described the stream, on the monotonic clock.
-    private(set) var heard: Int64
+    private(set) var heard: Hearing
     private(set) var ordered: OrderedSamples
     /// Samples that could not be checked.
     private(set) var lost: [Gap] = []
@@ -60,7 +59,7 @@ final class WatchedStream {
     ) throws(MessageError) {
         self.expressions = expressions
         ordered = OrderedSamples(description, held: held)
-        heard = now.monotonic
+        heard = Hearing(at: now.monotonic)
         clock = description.clock
         unit = description.unit
         offset = Self.offset(description.clock, at: now)
@@ -139,7 +138,7 @@ final class WatchedStream {
         guard let uptime = condition.nextPass else { return nil }
         let end = lastSample.addingClamped(Int64(nanosecondsIn: uptime - lastUptime))
         // A publisher that is not heard any more may never replay them.
-        return ordered.buffer.recovery == nil ? end : max(end, heard.addingClamped(StreamDescription.life))
+        return ordered.buffer.recovery == nil ? end : max(end, heard.last.addingClamped(StreamDescription.life))
     }
 
     /// Notes that time passed without a sample.
@@ -173,7 +172,7 @@ final class WatchedStream {
             guard !ordered.hasLeft(description.epoch) else { return false }
             begin(description, at: now)
         }
-        heard = now.monotonic
+        heard.note(at: now.monotonic)
         ordered.replay = description.replay
         clock = description.clock
         offset = Self.offset(description.clock, at: now)
