@@ -37,9 +37,10 @@ package struct ArchiverCommand: ServiceCommand {
 
     package static func check(_ settings: ArchiverSettings, _ configuration: ServiceConfiguration) async throws {
         try settings.uploads.check()
+        let folder = ArchiveDirectory(configuration.dataDirectory)
+        try settings.uploads.check(archives: folder.directory.path)
         let date = WallTime.now
         try settings.checkCertificates(at: date)
-        let folder = ArchiveDirectory(configuration.dataDirectory)
         do throws(RecordingError) {
             for session in try folder.sessions() { _ = try folder.view(of: session, at: date) }
         } catch {

@@ -124,7 +124,7 @@ package struct ArchiveDirectory: Sendable {
         }
         // An archive that was not uploaded may have the only copy of a file that was removed since.
         let record = try made.get().flatMap { record in
-            isOutdated(record) && record.files.allSatisfy { recorded?.isFile($0.name) ?? false } ? nil : record
+            isOutdated(record) && recorded?.hasFiles(of: record) ?? false ? nil : record
         }
         if let record, isNote(record, of: try known.get()) {
             view.record = record
@@ -138,6 +138,12 @@ package struct ArchiveDirectory: Sendable {
                     record: record, receipt: record == nil ? receipt : nil, archives: archives)
         }
         return view
+    }
+
+    /// Whether the archives in a session's record have no file that was removed since.
+    package func mayReplaceArchives(of session: SessionDirectory) -> Bool {
+        guard let made = try? note(ArchiveRecord.self, of: session.session, in: Self.recordSuffix) else { return false }
+        return isNote(made, of: try? session.record()) && session.hasFiles(of: made)
     }
 
     /// Whether a note belongs to the existing session and not to an earlier one of the same name. Without a readable session
@@ -259,14 +265,15 @@ package struct ArchiveDirectory: Sendable {
     }
 
     /// Writes a record durably. If the disk has no room for it, its archives are removed: without a record they are
-    /// made again, and that would need room for both.
+    /// made again, and that would need room for both. If a file was removed meanwhile, they may have its only copy, and stay.
     package func write(_ record: ArchiveRecord, calls: FileCalls = .system) throws(RecordingError) {
         do throws(RecordingError) {
             try directory.replace(
                 record.session.text + Self.recordSuffix, with: StoredDocument(record, list: "files", \.files),
                 calls: calls)
         } catch {
-            if error.code == .noSpace {
+            let session = try? SessionDirectory.open(record.session, in: data)
+            if error.code == .noSpace, session?.hasFiles(of: record) ?? false {
                 for archive in record.archives { try? Directory.removeFile(directory.path.appending(archive.name)) }
             }
             throw error
@@ -306,4 +313,9 @@ package struct ArchiveDirectory: Sendable {
             try Directory.removeFile(path)
         }
     }
+}
+
+extension SessionDirectory {
+    /// Whether all stream files of the archives still exist.
+    fileprivate func hasFiles(of made: ArchiveRecord) -> Bool { made.files.allSatisfy { isFile($0.name) } }
 }

@@ -86,7 +86,8 @@ package struct ArchiveFailure: Error, Hashable, Sendable {
             code: "notEncrypted",
             reason:
                 "\(ArchiveDirectory.path(of: name)) was made before a certificate was configured. It is not uploaded, "
-                + "because it is not encrypted. Remove it to have an encrypted one made, or start the archiver without certificates.",
+                + "because it is not encrypted. Move it away to have an encrypted one made, or start the archiver without "
+                + "certificates.",
             retry: .never, isRefusal: true)
     }
 }

@@ -109,7 +109,10 @@ extension ArchiveEngine {
                         "recordings/\(session) has the record of session \(record.session), so it is a copy or was "
                             + "renamed: rename it back, or move the directory away if it is a copy.")
                 }
-                return (try archiver.archive(directory, to: folder.directory, at: date), record.logs.map(\.name))
+                let made = try archiver.archive(
+                    directory, to: folder.directory, at: date,
+                    mayReplace: { folder.mayReplaceArchives(of: directory) })
+                return (made, record.logs.map(\.name))
             }
             health.clear(Self.certificateDates)
             return .success(ArchiveRecord(session, made: made, logs: logs, date: date))

@@ -35,12 +35,14 @@ actor ArchiveEngine: Engine {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     init(settings: ArchiverSettings, on host: ServiceHost) async throws {
+        let folder = ArchiveDirectory(host.configuration.dataDirectory)
+        try settings.uploads.check(archives: folder.directory.path)
         listener = try await host.listener(to: [TopicArea.recording], of: .recorder, at: settings.subscribe)
         core = Deliveries(
             Deliveries.Settings(
                 policy: settings.policy, retries: settings.uploads.policy, uploads: settings.uploads.count,
                 rescanInterval: settings.rescanInterval.nanoseconds, logManager: settings.logManager.description))
-        folder = ArchiveDirectory(host.configuration.dataDirectory)
+        self.folder = folder
         maker = try OwnThread(
             name: "archiving", SessionArchiver(choices: settings.choices, recipients: settings.recipients))
         uploader = try settings.uploads.uploader()

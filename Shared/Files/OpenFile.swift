@@ -140,7 +140,7 @@ package final class OpenFile: Sendable {
         guard let own = try? descriptor.stat(), let named = try? path.stat(followTargetSymlink: false) else {
             return false
         }
-        return own.inode == named.inode && own.deviceID == named.deviceID
+        return own.isSame(as: named)
     }
 
     package func byteCount() throws(RecordingError) -> Int64 {

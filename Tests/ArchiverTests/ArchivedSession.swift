@@ -71,6 +71,15 @@ final class ArchivedSession {
             FinishedFile(name: file, bytes: bytes, samples: samples, sha256: sha256))
     }
 
+    /// Removes the first remaining stream file, as log-manager does.
+    func removeFile(reason: String = "whenFull", uploaded: WallTime? = nil) throws {
+        guard let file = record.logs.flatMap(\.files).first(where: { directory.isFile($0.name) }) else { return }
+        try RemovedFile.append(
+            [RemovedFile(name: file.name, bytes: file.bytes, reason: reason, date: .now, uploaded: uploaded)],
+            in: directory.directory)
+        try Directory.removeFile(path(file.name))
+    }
+
     /// Records a gap in the first stream.
     func addGap(from sequence: Int) {
         record.logs[0].gaps.append(Gap(epoch: "E1", from: sequence, count: 1, reason: .notRetained))

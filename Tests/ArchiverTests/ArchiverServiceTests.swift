@@ -1,3 +1,4 @@
+import Encryption
 import Files
 import FoundationEssentials
 import MessageBus
@@ -232,6 +233,74 @@ struct ArchiverServiceTests {
                 try await eventually("the event") { archiver.events.last?.code == "different" }
             }
             #expect(try names(in: data.appending("archives")) == ["s1.archive.json", "s1.zip"])
+        }
+    }
+
+    /// Otherwise the archives and the stream files would be removed, though nothing was copied.
+    @Test func anArchiverThatUploadsToItsOwnDirectoryRemovesNothing() async throws {
+        try await withDirectories { data, _ in
+            let session = try finished(in: data)
+            let files = try #require(session.record.logs.first?.files.map(\.name))
+            let archives = data.appending("archives")
+            let options = ["upload-to": "file://\(archives)", "keep-archives": "0s", "keep-recordings": "0s"]
+            let manager = LogManagerStandIn(data: data)
+            // At the first start, the directory does not exist yet.
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { archiver in
+                let status = try await archiver.wait(for: "s1", .failed)
+                #expect(status.reason?.contains("the archive itself") == true)
+                try await eventually("the event") { archiver.changes(of: "s1") == ["made", "refused"] }
+            }
+            let error = await #expect(throws: ServiceError.self) {
+                try await ArchiverUnderTest.run(in: data, options: options) { _ in }
+            }
+            #expect(error?.status == .badConfiguration)
+            #expect(try names(in: archives) == ["s1.archive.json", "s1.zip"])
+            #expect(files.allSatisfy { session.directory.isFile($0) })
+            #expect(manager.marked.isEmpty)
+        }
+    }
+
+    /// An archive made by hand has no record.
+    @Test func anArchiveWithTheOnlyCopyOfARemovedFileIsNotReplaced() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            try session.archive()
+            try session.removeFile()
+            let archives = session.archives
+            let bytes = try archives.read("s1.zip")
+            let options = ["upload-to": "file://\(out)"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                let status = try await archiver.wait(for: "s1", .failed)
+                #expect(status.reason?.contains("only copy of 1 removed file") == true)
+                #expect(try archives.read("s1.zip") == bytes)
+                try FileManager.default.moveItem(
+                    atPath: archives.path.appending("s1.zip").string, toPath: out.appending("kept.zip").string)
+                _ = try await archiver.send(ArchiveRetry(session: "s1"))
+                try await archiver.wait(for: "s1", .marked)
+            }
+            #expect(try names(in: out) == ["kept.zip", "s1.zip"])
+        }
+    }
+
+    /// The record lists the files in the archive: those that were removed before are not among them.
+    @Test func anArchiveWhoseFilesAllExistIsReplaced() throws {
+        try withTemporaryDirectory { data in
+            let session = try finished(in: data)
+            let (folder, archiver) = (ArchiveDirectory(data), SessionArchiver())
+            let (directory, archives) = (session.directory, session.archives)
+            try session.removeFile()
+            let logs = session.record.logs.map(\.name)
+            let made = try session.archive()
+            try folder.write(ArchiveRecord(session.record.session, made: made, logs: logs, date: .now))
+            let again = try archiver.archive(
+                directory, to: archives, at: .now, mayReplace: { folder.mayReplaceArchives(of: directory) })
+            #expect(again == made)
+            try session.removeFile()
+            #expect(throws: ArchiveError.self) {
+                try archiver.archive(
+                    directory, to: archives, at: .now, mayReplace: { folder.mayReplaceArchives(of: directory) })
+            }
         }
     }
 
@@ -580,6 +649,7 @@ struct ArchiverServiceTests {
                 archiver in
                 let status = try await archiver.wait(for: "s1", .failed)
                 #expect(status.reason?.contains("not encrypted") == true)
+                #expect(status.reason?.contains("Move it away") == true)
                 try FileManager.default.removeItem(atPath: data.appending("archives/s1.zip").string)
                 _ = try await archiver.send(ArchiveRetry(session: "s1"))
                 try await archiver.wait(for: "s1", .marked)

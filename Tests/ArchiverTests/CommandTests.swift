@@ -68,6 +68,41 @@ struct CommandTests {
         }
     }
 
+    /// An archive made by hand has no record.
+    @Test func anArchiveWithTheOnlyCopyOfARemovedFileIsNotReplaced() async throws {
+        try await withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog()
+            try session.finish()
+            let create = ["create", "recordings/s1"]
+            var (end, output) = try await run(create, in: data)
+            #expect(end == .exited(0), "\(output)")
+            let before = try session.archives.read("s1.zip")
+            try session.removeFile()
+            (end, output) = try await run(create, in: data)
+            #expect(end == .exited(74), "\(output)")
+            #expect(output.contains("only copy of 1 removed file") && output.contains("--to"), "\(output)")
+            #expect(try session.archives.read("s1.zip") == before)
+            (end, output) = try await run(create + ["--to", "other"], in: data)
+            #expect(end == .exited(0), "\(output)")
+        }
+    }
+
+    @Test func theDirectoryOfTheArchivesIsNoReceiver() async throws {
+        try await withTemporaryDirectory { data in
+            let archives = data.appending("archives")
+            try Directory(archives).create()
+            let link = data.appending("link")
+            try FileManager.default.createSymbolicLink(atPath: link.string, withDestinationPath: archives.string)
+            for place in [archives, link] {
+                let check = ["--data", data.string, "--check", "--upload-to", "file://\(place)"]
+                let (end, output) = try await run(check, in: data)
+                #expect(end == .exited(78), "\(output)")
+                #expect(output.contains("name another directory"), "\(output)")
+            }
+        }
+    }
+
     @Test(.enabled(if: geteuid() == 0, "needs root"))
     func rootMakesAnArchiveForTheOwnerOfTheDataDirectory() async throws {
         try await withTemporaryDirectory { data in

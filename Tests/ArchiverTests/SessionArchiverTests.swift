@@ -1,3 +1,4 @@
+import Encryption
 import Files
 import FoundationEssentials
 import Messages
@@ -133,6 +134,57 @@ struct SessionArchiverTests {
             let (bytes, sha256) = try FinishedFile.measure(session.archives.path.appending("s1.zip"))
             #expect(made[0].bytes == bytes)
             #expect(made[0].sha256 == sha256)
+        }
+    }
+
+    @Test func anArchiveThatMayHaveTheOnlyCopyOfARemovedFileIsNotReplaced() throws {
+        try withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog(from: 0)
+            try session.addLog(from: 10)
+            try session.finish()
+            try session.archive()
+            let archive = try session.archives.read("s1.zip")
+            try session.removeFile()
+            let error = #expect(throws: ArchiveError.self) { try session.archive() }
+            #expect(error?.code == .alreadyExists)
+            #expect(error?.message.contains("s1.zip may have the only copy of 1 removed file") == true)
+            #expect(try session.archives.names() == ["s1.zip"])
+            #expect(try session.archives.read("s1.zip") == archive)
+            // A receiver may have another archive, without this file.
+            let removed = try #require(try session.directory.removedFiles().keys.first)
+            for (files, isReplaced) in [("", false), (#"{"name":"\#(removed)"}"#, true)] {
+                let receipt = #"{"session":"s1","date":"2026-11-22T10:00:00Z","files":[\#(files)]}"#
+                try session.archives.replace("s1.receipt.json", with: Array(receipt.utf8))
+                let made = try? session.archive()
+                #expect(made?[0].metadata.leftOut?.map(\.reason) == (isReplaced ? ["removed"] : nil))
+            }
+        }
+    }
+
+    /// For example, the archiver was killed before it recorded an archive that lacked the file already.
+    @Test func anArchiveWithoutTheRemovedFileIsReplaced() throws {
+        try withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog(from: 0)
+            try session.addLog(from: 10)
+            try session.finish()
+            try session.removeFile()
+            let made = try session.archive()
+            #expect(try session.archive() == made)
+        }
+    }
+
+    /// Such files are elsewhere, or were never in an archive.
+    @Test(arguments: [("removeUploaded", true), (RemovedFile.ring, false)])
+    func anArchiveIsReplacedIfItHasNoOnlyCopy(reason: String, isUploaded: Bool) throws {
+        try withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog()
+            try session.finish()
+            try session.archive()
+            try session.removeFile(reason: reason, uploaded: isUploaded ? .now : nil)
+            #expect(try session.archive()[0].metadata.leftOut?.map(\.reason) == ["removed"])
         }
     }
 

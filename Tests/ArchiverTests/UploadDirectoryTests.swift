@@ -61,6 +61,19 @@ import Testing
         }
     }
 
+    /// Otherwise it would count as uploaded, and then be removed.
+    @Test(arguments: [false, true]) func anArchiveIsNoCopyOfItself(overLink: Bool) async throws {
+        try await withReceiver { archive, _, directory in
+            let own = archive.path.removingLastComponent()
+            let link = directory.appending("link")
+            try FileManager.default.createSymbolicLink(atPath: link.string, withDestinationPath: own.string)
+            let error = try await failure(archive, to: DirectoryReceiver(directory: overLink ? link : own))
+            #expect(error.code == .badConfiguration && error.retry == .never)
+            #expect(error.description.contains("the archive itself"))
+            #expect(try names(in: own) == [archive.name])
+        }
+    }
+
     @Test func aShareThatIsNotMountedIsNotMade() async throws {
         try await withReceiver { archive, _, directory in
             let missing = directory.appending("share")

@@ -618,6 +618,28 @@ struct BusFillTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func anArchiveThatMayHaveTheOnlyCopyOfRemovedFilesIsKept(isUploaded: Bool) async throws {
+        try await withTemporaryDirectory { directory in
+            let phone = PhoneRecording(seconds: 2)
+            let session = try phone.session(in: directory, losing: Self.few)
+            let archives = Directory(directory.appending("archives"))
+            try archives.create()
+            try archives.replace("walk-1.zip", with: [1])
+            try session.removeFiles(of: "annotation", uploaded: isUploaded ? .now : nil)
+            let publisher = ScriptedPublisher(ScriptedPublisher.keeping(Self.kept(phone)))
+            if !isUploaded {
+                try await expectRefusal(session, from: publisher, saying: "archives/walk-1.zip may have the only copy")
+                #expect(publisher.requests.isEmpty)
+                #expect(try archives.read("walk-1.zip") == [1])
+                try Directory.removeFile(archives.path.appending("walk-1.zip"))
+            }
+            let outcome = try await Self.fill(session, from: publisher)
+            #expect(outcome.remainingGaps == 0)
+            #expect(outcome.removedArchives == (isUploaded ? ["walk-1.zip"] : []))
+        }
+    }
+
     /// Wherever a call fails, the session is either unchanged or filled; and the next fill works as the first would have.
     @Test func whereverACallFailsTheSessionIsTheOldOrTheNewOne() async throws {
         try await withTemporaryDirectory { directory in

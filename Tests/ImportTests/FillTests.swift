@@ -739,6 +739,27 @@ struct FillTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func anArchiveThatMayHaveTheOnlyCopyOfRemovedFilesIsKept(isUploaded: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let phone = PhoneRecording()
+            let session = try phone.session(in: directory, losing: Self.fewLosses)
+            let export = try Self.write(phone, .csvZip, in: directory)
+            let archives = Directory(directory.appending("archives"))
+            try archives.create()
+            try archives.replace("walk-1.zip", with: [1])
+            try session.removeFiles(of: "annotation", uploaded: isUploaded ? .now : nil)
+            if !isUploaded {
+                try expectRefusal(session, from: export, saying: "archives/walk-1.zip may have the only copy")
+                #expect(try archives.read("walk-1.zip") == [1])
+                try Directory.removeFile(archives.path.appending("walk-1.zip"))
+            }
+            let outcome = try Self.fill(session, from: export)
+            #expect(outcome.remainingGaps == 0)
+            #expect(outcome.removedArchives == (isUploaded ? ["walk-1.zip"] : []))
+        }
+    }
+
     @Test func archivesOfAnEarlierSessionOfTheNameAreKept() throws {
         try withTemporaryDirectory { directory in
             let (session, export, archives) = try Self.archived(in: directory)

@@ -32,10 +32,13 @@ package struct SessionArchiver: Sendable {
     /// Makes the archives of a session in a directory, replacing older archives of the same names.
     ///
     /// Stops if the current task is cancelled.
-    /// - Parameter now: the time at which the recipients' certificates must be valid.
+    /// - Parameters:
+    ///   - now: the time at which the recipients' certificates must be valid.
+    ///   - mayReplace: whether the older archives are known to have no file that was removed since.
     /// - Returns: the task's archive, then those of sections.
+    /// - Throws: `alreadyExists` if an older archive may have the only copy of a removed file.
     package func archive(
-        _ session: SessionDirectory, to archives: Directory, at now: WallTime
+        _ session: SessionDirectory, to archives: Directory, at now: WallTime, mayReplace: () -> Bool = { false }
     ) throws(ArchiveError) -> [MadeArchive] {
         for recipient in recipients { try recipient.check(at: now) }
         do throws(RecordingError) {
@@ -52,7 +55,8 @@ package struct SessionArchiver: Sendable {
         var isChecked = false
         while true {
             do throws(ArchiveError) {
-                return try make(contents, of: session, found: steps, to: archives, excluding: excluded)
+                return try make(
+                    contents, of: session, found: steps, to: archives, mayReplace: mayReplace, excluding: excluded)
             } catch {
                 // A file cannot be removed from a partial archive, so the archive is made again without it.
                 guard choices.continuesOnFailure, let file = error.file, excluded[file] == nil else { throw error }
@@ -87,12 +91,15 @@ package struct SessionArchiver: Sendable {
 
     private func make(
         _ contents: SessionContents, of session: SessionDirectory, found steps: [JSONValue], to archives: Directory,
-        excluding excluded: [String: String]
+        mayReplace: () -> Bool, excluding excluded: [String: String]
     ) throws(ArchiveError) -> [MadeArchive] {
+        let plans = try ArchivePlan.plans(contents, choices, excluding: excluded)
+        let names = plans.map { name($0.name) }
+        try keepOnlyCopies(in: archives, named: names, of: session, mayReplace)
         var made: [(file: ArchiveFile, archive: MadeArchive)] = []
-        for plan in try ArchivePlan.plans(contents, choices, excluding: excluded) {
-            made.append(try make(plan, contents, of: session, found: steps, to: archives))
-        }
+        for plan in plans { made.append(try make(plan, contents, of: session, found: steps, to: archives)) }
+        // Files may have been removed meanwhile.
+        try keepOnlyCopies(in: archives, named: names, of: session, mayReplace)
         // The task's archive is committed last: if it exists, the others exist too.
         for (file, _) in made.reversed() { try file.commit() }
         do throws(RecordingError) {
@@ -101,6 +108,35 @@ package struct SessionArchiver: Sendable {
             throw ArchiveError(error)
         }
         return made.map(\.archive)
+    }
+
+    /// Refuses to replace an archive that may have the only copy of a removed file. The receiver has those in the receipt.
+    private func keepOnlyCopies(
+        in archives: Directory, named names: [String], of session: SessionDirectory, _ mayReplace: () -> Bool
+    ) throws(ArchiveError) {
+        let existing = names.filter(archives.contains)
+        guard !existing.isEmpty else { return }
+        var removed: Set<String>
+        do throws(RecordingError) {
+            removed = try session.removedWithoutUpload()
+        } catch {
+            throw ArchiveError(error)
+        }
+        removed.subtract(SessionArchives(of: session)?.upload?.archived ?? [])
+        guard !removed.isEmpty, !mayReplace(),
+            let name = existing.first(where: { Self.mayHave(removed, archives.path.appending($0)) })
+        else { return }
+        throw ArchiveError(
+            .alreadyExists,
+            "\(archives.path.appending(name)) may have the only copy of \(removed.count.counted("removed file")) of session "
+                + "\(session.session) and is not replaced. Move it away and keep it, then send archive.retry or repeat the "
+                + "command; or use archiver create with --to and another directory.")
+    }
+
+    /// Whether an archive has any of these files, or can't be read: it may be encrypted.
+    private static func mayHave(_ files: Set<String>, _ archive: FilePath) -> Bool {
+        guard let directory = try? ZipDirectory(ArchiveInput(archive)) else { return true }
+        return directory.entries.contains { files.contains($0.name) }
     }
 
     private func make(

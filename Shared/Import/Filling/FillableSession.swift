@@ -48,15 +48,18 @@ final class FillableSession {
     var devicesWithGaps: [String] { Set(record.logs.filter { !$0.gaps.isEmpty }.map(\.device)).sorted() }
 
     /// Locks archivers out of the session from now on.
-    /// - Throws: `locked` while one is working on it; `invalidParameter` if its archive was uploaded.
+    /// - Throws: `locked` while one is working on it; `invalidParameter` if its archive was uploaded, or must be kept.
     func claimArchives() throws(RecordingError) {
         if claim == nil { claim = try archives?.claim() }
         try Self.checkUpload(archives, path)
+        try checkRemovedFiles()
     }
 
     /// Removes archives made earlier, and returns their names.
     func removeArchives() throws(RecordingError) -> [String] {
         guard let archives else { return [] }
+        // log-manager may have removed files since the claim.
+        try checkRemovedFiles()
         let made = try archives.made()
         try archives.remove(made)
         return made
@@ -75,6 +78,17 @@ final class FillableSession {
                 "the session has no device \(device)",
                 "It has \(all.joined(separator: ", ")): choose one with --device.")
         }
+    }
+
+    /// Refuses the session if its archive may have the only copy of a removed file.
+    private func checkRemovedFiles() throws(RecordingError) {
+        let made = try archives?.made() ?? []
+        guard let archive = made.first(where: { !$0.hasSuffix(ConfirmedUpload.recordSuffix) }) else { return }
+        let removed = try session.removedWithoutUpload().count
+        guard removed > 0 else { return }
+        throw refusal(
+            "\(ConfirmedUpload.archivesName)/\(archive) may have the only copy of \(removed.counted("removed file"))",
+            "Move it away and keep it, then fill the session again.")
     }
 
     private static func refusal(_ path: FilePath, _ reason: String, _ advice: String) -> RecordingError {
@@ -96,7 +110,7 @@ final class FillableSession {
     }
 
     private static func checkUpload(_ archives: SessionArchives?, _ path: FilePath) throws(RecordingError) {
-        guard let archives, let uploaded = archives.uploaded else { return }
+        guard let archives, let uploaded = archives.upload?.date else { return }
         throw refusal(
             path, "its archive was uploaded on \(uploaded.utcText), so the receiver has the session with the gaps",
             "Stop the archiver; rename the archive at the receiver, which replaces no file; move \(archives.receiptPath) away; "

@@ -19,10 +19,18 @@ package struct ConfirmedUpload: Decodable, Sendable {
     /// The highest number of an annotation in the archives. Older archivers did not record it.
     private let lastAnnotation: Int?
     private let leftOut: [LeftOut]?
+    private let files: [File]?
 
     private struct LeftOut: Decodable {
         let filename: String
     }
+
+    private struct File: Decodable {
+        let name: String
+    }
+
+    /// The stream files that the receiver has.
+    package var archived: Set<String> { Set((files ?? []).map(\.name)) }
 
     /// Files of the session that could not be archived: the receiver does not have them.
     package var unarchived: [String] { (leftOut ?? []).map(\.filename) }

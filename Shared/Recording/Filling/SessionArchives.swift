@@ -1,5 +1,5 @@
 package import Files
-package import Messages
+import Messages
 package import SystemPackage
 
 /// The archives that an archiver made of a session, outside the session's directory. An archive from before a fill must not be
@@ -33,9 +33,9 @@ package struct SessionArchives {
 
     private var session: SessionIdentifier { recorded.session }
 
-    /// When the session's upload was confirmed; nil if it was not.
-    package var uploaded: WallTime? {
-        (try? recorded.record()).flatMap { ConfirmedUpload.read(of: $0, in: data)?.date }
+    /// The receipt for the session; nil if its upload was not confirmed.
+    package var upload: ConfirmedUpload? {
+        (try? recorded.record()).flatMap { ConfirmedUpload.read(of: $0, in: data) }
     }
 
     package var receiptPath: FilePath { directory.path.appending(session.text + ConfirmedUpload.receiptSuffix) }

@@ -21,6 +21,12 @@ extension SessionDirectory {
         let gone = try RemovedFile.read(in: directory).filter { !isFile($0.name) }
         return Dictionary(gone.map { ($0.name, $0) }) { _, last in last }
     }
+
+    /// The removed files of which an archive may have the only copy, because they were not uploaded. A ring's files are not among
+    /// them: it removes them while the session runs, when there is no archive yet.
+    package func removedWithoutUpload() throws(RecordingError) -> Set<String> {
+        Set(try removedFiles().values.filter { $0.uploaded == nil && $0.reason != RemovedFile.ring }.map(\.name))
+    }
 }
 
 extension SessionVerification {

@@ -30,6 +30,7 @@ struct DirectoryReceiver: Receiver {
         let begun = takeLeftovers(of: file, as: temporary)
         if try exists(final, file) {
             _ = unlink(temporary.string)
+            try refuseItself(source, at: final)
             try compare(final, file, .different, throttle)
             try sync(file)
             removeLeftovers(of: file)
@@ -66,6 +67,15 @@ struct DirectoryReceiver: Receiver {
                 return false
             }
         }
+    }
+
+    /// Refuses to confirm the archive as a copy of itself: the only one could then be removed.
+    private func refuseItself(_ source: SourceFile, at path: FilePath) throws(UploadError) {
+        let isItself = try attempt(source.archive) { try source.isFile(at: path) }
+        guard isItself else { return }
+        throw UploadError(
+            .badConfiguration, at: location(of: source.archive.name), "this is the archive itself",
+            advice: "Name another directory in upload-to.", retry: .never)
     }
 
     /// Copies the rest of the file after the existing bytes, and reads the whole copy back.

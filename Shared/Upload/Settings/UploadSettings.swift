@@ -1,5 +1,6 @@
+import Files
 package import ServiceKit
-import SystemPackage
+package import SystemPackage
 package import ZeroMQ
 
 /// The archiver's settings for uploads.
@@ -139,6 +140,17 @@ package struct UploadSettings: SettingGroup {
                 .badConfiguration,
                 "the directory in upload-to or the file in ca-certificate can't be opened: \(error)")
         }
+    }
+
+    /// Rejects the directory of the archives as their receiver, whatever its path.
+    /// - Throws: `ServiceError` (bad configuration).
+    package func check(archives: FilePath) throws(ServiceError) {
+        guard let receiver = receiver as? DirectoryReceiver, let place = try? receiver.directory.stat(),
+            let own = try? archives.stat()
+        else { return }
+        try Self.require(
+            !place.isSame(as: own),
+            "upload-to is the directory of the archives themselves, \(archives): name another directory")
     }
 
     /// Creates the uploader; `nil` if archives stay here.

@@ -34,6 +34,11 @@ final class SourceFile: Sendable {
 
     deinit { try? descriptor.close() }
 
+    /// Whether the path leads to this file itself, not to a copy.
+    func isFile(at path: FilePath) throws(Errno) -> Bool {
+        try descriptor.stat().isSame(as: path.stat(followTargetSymlink: false))
+    }
+
     /// Reads bytes of the file.
     /// - Returns: the number of bytes, at least one.
     /// - Throws: `unreadable`, also if the file ends too early.
