@@ -13,8 +13,9 @@ package final class StepCounting: RecoveringCore {
     package let settings: Settings
     let startedAt: Moment
     var clock: HistoryClock
-    /// The first date of this run on the history's clock: commits from this date on are of this run.
-    let startDate: WallTime
+    /// The first date of this run on the history's clock: commits from this date on are of this run. It goes back with a clock
+    /// that was ahead: otherwise the next run would start in the future again.
+    private(set) var startDate: WallTime
     package var effects: [Effect] = []
     package private(set) var nextDeadline = Int64.min
 
@@ -93,9 +94,11 @@ package final class StepCounting: RecoveringCore {
         if change == .followed {
             subscriptions.follow(ahead, since: jumpDate)
             for subscription in subscriptions.all(of: nil) { pending.note(subscription) }
-            // The subscriptions are stored before the clock: if a kill came in between, they would expire.
-            removalAt = now.monotonic + Self.firstExpiry
+            // If a kill comes between the two, no subscription may expire: they are stored before a clock that goes ahead, and
+            // after one that goes back.
+            removalAt = now.monotonic + (ahead < 0 ? 0 : Self.firstExpiry)
         }
+        if !clock.isDoubtful { startDate = min(startDate, clock.state.date) }
         return change
     }
 

@@ -42,6 +42,11 @@ struct HistoryModel {
     mutating func remove(_ removal: StepCounting.Removal) {
         for device in Array(steps.keys) { steps[device]?.removeAll { $0 < removal.steps } }
         positions = positions.filter { $0.value.committed >= removal.positions }
+        if removal.clock.ahead == 0 {
+            positions = positions.mapValues {
+                (position: $0.position, committed: min($0.committed, removal.clock.date))
+            }
+        }
         spans = spans.mapValues { $0.filter { $0.value.end >= removal.steps } }.filter { !$0.value.isEmpty }
         storedClock = removal.clock
     }

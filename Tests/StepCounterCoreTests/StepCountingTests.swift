@@ -409,6 +409,33 @@ import Testing
         #expect(!world.core.list("phone0").contains { $0.name == "used" })
     }
 
+    /// The clock was a month ahead and is corrected. Of two devices, only one is heard after that.
+    @Test(arguments: [false, true])
+    func afterTheClockIsFollowedBackARestartEndsNoSubscription(isKilledAtOnce: Bool) throws {
+        let world = CountingWorld(Self.settings(), devices: 2)
+        func isFollowed() -> Bool { world.trace.contains { $0.contains("the step history follows the clock") } }
+        world.skew = 30 * 86_400 * CountingWorld.second
+        world.kill(isCommitDurable: false)
+        for index in 0...1 { world.describe(index) }
+        for index in 0...1 { walk(world, 12, of: index) }
+        world.skew = 0
+        for minute in 0..<62 where !isFollowed() {
+            if minute == 30 {
+                let request = StepsStartUpdates(device: "phone0", updateOn: 1_000)
+                _ = try world.core.start(request, id: "a", at: world.now)
+            }
+            world.wait(60)
+            world.tick()
+            while world.isBusy { world.finishWork(isFailing: false) }
+        }
+        #expect(isFollowed())
+        if !isKilledAtOnce { walk(world, 12) }
+        #expect(world.history.positions.count == 2)
+        world.kill(isCommitDurable: false)
+        world.tick()
+        #expect(world.core.list("phone0").map(\.subscription) == ["a"])
+    }
+
     // MARK: Devices that are not known
 
     @Test func aDeviceThatWasNeverHeardOfAppears() throws {

@@ -49,6 +49,25 @@ struct StepHistoryTests {
         }
     }
 
+    /// The clock was a month ahead, so commits are of the future. It is stored as it is once it is trusted again.
+    @Test func aClockThatGoesBackIsNotPutAheadByEarlierCommits() throws {
+        try HistoryFixture.run { fixture in
+            let month = Int64(30 * 86_400 * 1e9)
+            var commit = StepCommit()
+            commit.positions[Self.phone] = StreamPosition(epoch: "e", next: 100)
+            try fixture.history.commit(commit, at: fixture.now.adding(month))
+            func store(_ clock: HistoryClock.State) throws {
+                let oldest = fixture.ago(10_000)
+                try fixture.history.remove(StepCounting.Removal(steps: oldest, positions: oldest, clock: clock))
+            }
+            try store(HistoryClock.State(date: fixture.now, ahead: -5, stood: 1))
+            #expect(try fixture.history.clock()?.date == fixture.now.adding(month))
+            try store(HistoryClock.State(date: fixture.now))
+            #expect(try fixture.history.clock() == HistoryClock.State(date: fixture.now))
+            #expect(try fixture.history.positions()[Self.phone]?.next == 100)
+        }
+    }
+
     // MARK: Kills and full disks
 
     /// A kill in the middle of a transaction, some of whose pages are already in the log, leaves everything that was committed,

@@ -294,15 +294,22 @@ package final class StepHistory {
             removed += batch
             for name in gone { devices[name] = nil }
         }
-        try database.write {
-            try $0.execute(
+        let clock = removal.clock
+        try database.write { database in
+            try database.execute(
                 sql: "DELETE FROM stream WHERE committed < ?", arguments: [removal.positions.nanosecondsSince1970])
-            try $0.execute(sql: "DELETE FROM clock")
-            try $0.execute(
+            if clock.ahead == 0 {
+                // A trusted clock that went back must not be put ahead again by earlier commits.
+                try database.execute(
+                    sql: "UPDATE stream SET committed = ?1 WHERE committed > ?1",
+                    arguments: [clock.date.nanosecondsSince1970])
+            }
+            try database.execute(sql: "DELETE FROM clock")
+            try database.execute(
                 sql: "INSERT INTO clock (date, ahead, stood) VALUES (?, ?, ?)",
-                arguments: [removal.clock.date.nanosecondsSince1970, removal.clock.ahead, removal.clock.stood])
+                arguments: [clock.date.nanosecondsSince1970, clock.ahead, clock.stood])
         }
-        return removed + (try discard(at: removal.clock.date))
+        return removed + (try discard(at: clock.date))
     }
 
     // MARK: Discarding
