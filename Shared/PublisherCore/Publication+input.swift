@@ -25,7 +25,7 @@ extension Publication {
             live.stream.skip(to: live.stream.nextSequence + lost, .estimated)
             noteState(of: live.stream, at: now)
         }
-        publish(live.input.take(bytes, at: time), of: live, at: now)
+        publish(live.input.take(bytes, at: time, date: now.date), of: live, at: now)
     }
 
     /// Notes that the serial port cannot be read at present.
@@ -39,9 +39,9 @@ extension Publication {
         let time = Self.wholeMicrosecond(now.monotonic)
         let last =
             switch end {
-            case .file: live.input.end(at: time)
-            case .pipe: live.input.fail(Self.closedPipe, at: time)
-            case .failure(let error): live.input.fail(error, at: time)
+            case .file: live.input.end(at: time, date: now.date)
+            case .pipe: live.input.fail(Self.closedPipe, at: time, date: now.date)
+            case .failure(let error): live.input.fail(error, at: time, date: now.date)
             }
         publish(last, of: live, at: now)
     }

@@ -13,8 +13,6 @@ extension Publication {
     private static let furthestBehind = 86_400 * Nanoseconds.perSecond
     /// The largest error believed of a client's clock when it sends, in nanoseconds.
     private static let largestError = 2 * Nanoseconds.perSecond
-    /// The first time that is taken for a date: 2001, in nanoseconds since 1970.
-    private static let firstDate: Int64 = 1_000_000_000_000_000_000
 
     /// The number of streams that clients push.
     package var pushedStreamCount: Int { pushes.names.count }
@@ -244,13 +242,13 @@ extension Publication {
     func clock(newest: Int64, sentAt: Int64?, at now: Moment) -> ClientClock {
         let newest = sentAt ?? newest
         let date = now.date.nanosecondsSince1970
-        if newest >= Self.firstDate, newest < date + Self.furthestAhead, newest > date - Self.furthestBehind,
+        if newest >= ClientClock.firstDate, newest < date + Self.furthestAhead, newest > date - Self.furthestBehind,
             sentAt.map({ abs($0 - date) < Self.largestError }) ?? true
         {
             return ClientClock(date, at: now.monotonic, by: sleepWatch, newest: newest, continues: true, isDate: true)
         }
         return ClientClock(
-            newest, at: now.monotonic, by: sleepWatch, newest: newest, continues: newest >= Self.firstDate)
+            newest, at: now.monotonic, by: sleepWatch, newest: newest, continues: newest >= ClientClock.firstDate)
     }
 
     /// Notes the newest time in a message. The clock is paired anew if the message with which it was paired came late,

@@ -1,3 +1,4 @@
+import Messages
 import PublisherCore
 import SampleSources
 import TestSupport
@@ -5,8 +6,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct LiveInputTests {
-    private func take(_ text: String, by input: LiveInput, at now: Int64) -> [[Double]] {
-        input.take(Array(text.utf8).span, at: now).map(\.rows)
+    private static let date = WallTime(seconds: 1_795_219_200)
+
+    private func take(
+        _ text: String, by input: LiveInput, at now: Int64, date: WallTime = Self.date
+    ) -> [[Double]] {
+        input.take(Array(text.utf8).span, at: now, date: date).map(\.rows)
     }
 
     /// Starts an input, which takes 101 samples at 10 Hz.
@@ -26,7 +31,7 @@ struct LiveInputTests {
         #expect(take("1\n5.5,2\n6,3\n", by: input, at: 2_000_000_000) == [[2, 1, 2.5, 2]])
         #expect(input.fields == ["uptime", "x"])
         #expect(take("6.5,4", by: input, at: 3_000_000_000).isEmpty)
-        #expect(input.end(at: 3_000_000_000).map(\.rows) == [[3, 3, 3.5, 4]])
+        #expect(input.end(at: 3_000_000_000, date: Self.date).map(\.rows) == [[3, 3, 3.5, 4]])
         #expect(input.state == .ended)
         #expect(throws: PublisherError.self) { try input.start(at: 4_000_000_000) }
     }
@@ -77,7 +82,7 @@ struct LiveInputTests {
         #expect(input.failure == nil)
         #expect(input.resume(at: 15 * second) == nil)
         // The rest of a line looks like a sample; a restarted device repeats its header and counts from 0.
-        let batches = input.take(Array("5,2\nt,x\n0,7\n0.1,8\n".utf8).span, at: 15 * second)
+        let batches = input.take(Array("5,2\nt,x\n0,7\n0.1,8\n".utf8).span, at: 15 * second, date: Self.date)
         #expect(batches.map(\.rows) == [[15, 7], [15.1, 8]])
         #expect(batches.first?.firstSequence == 150)
         #expect(input.malformedLines == 0)
@@ -101,10 +106,50 @@ struct LiveInputTests {
         let second: Int64 = 1_000_000_000
         let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 2)
         try input.start(at: 0)
-        #expect(take("t,x\n100,1\n1900,2\n", by: input, at: 50 * second) == [[50, 1, 1_850, 2]])
+        #expect(take("t,x\n100,1\n", by: input, at: 50 * second).isEmpty)
+        #expect(take("1900,2\n", by: input, at: 1_850 * second) == [[50, 1, 1_850, 2]])
         let batches = take("1900.1,3\n\(header)0,4\n0.1,5\n0.2,6\n", by: input, at: 1_860 * second)
         #expect(batches.flatMap(\.self) == [1_850.1, 3, 1_860, 4, 1_860.1, 5] + (header.isEmpty ? [1_860.2, 6] : []))
         #expect(input.flush(at: 1_861 * second)?.rows == (header.isEmpty ? nil : [1_860.2, 6]))
+    }
+
+    /// A device that got the date from the network: its samples keep the distances of their arrivals.
+    @Test func aDeviceWhoseClockIsSetAheadIsPairedAnew() throws {
+        let second: Int64 = 1_000_000_000
+        let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 10)
+        try input.start(at: 0)
+        #expect(take("t,x\n3.20,1\n", by: input, at: 10 * second).isEmpty)
+        #expect(take("3.21,2\n", by: input, at: 10 * second + 10_000_000).isEmpty)
+        let before = take("1795000000.00,3\n", by: input, at: 10 * second + 20_000_000)
+        #expect(before == [[10, 1, 10.01, 2]])
+        #expect(take("1795000000.01,4\n", by: input, at: 10 * second + 30_000_000).isEmpty)
+        #expect(input.flush(at: 11 * second)?.rows == [10.02, 3, 10.03, 4])
+        // The first sample may have come late, so a later one may be 2 s ahead.
+        #expect(take("1795000003.00,5\n", by: input, at: 11 * second + 20_000_000).isEmpty)
+        #expect(input.flush(at: 12 * second)?.rows == [13.02, 5])
+    }
+
+    @Test(arguments: [0, 1_794_000_000])
+    func aFileThatRunsAheadKeepsItsPauses(start: Int) throws {
+        let second: Int64 = 1_000_000_000
+        let input = try LiveInput(format: .csv, batch: 2)
+        try input.start(at: 0)
+        let text = "t,x\n\(start),1\n\(start + 3_600),2\n"
+        #expect(take(text, by: input, at: 10 * second) == [[10, 1, 3_610, 2]])
+    }
+
+    /// The program takes this machine's dates, which are 3 h behind until they are set.
+    @Test func aProgramWhoseDatesAreSetWithThisMachinesIsPairedAnew() throws {
+        let second: Int64 = 1_000_000_000
+        let input = try LiveInput(format: .csv, batch: 1)
+        try input.start(at: 0)
+        #expect(take("t,x\n1795219200,1\n", by: input, at: 10 * second) == [[10, 1]])
+        for (index, seconds) in [10_800.5, 10_801].enumerated() {
+            let now = 10 * second + Int64(index + 1) * second / 2
+            let date = WallTime(seconds: Self.date.seconds + seconds)
+            let rows = take("\(date.seconds),2\n", by: input, at: now, date: date)
+            #expect(rows == [[10.5 + Double(index) / 2, 2]])
+        }
     }
 
     /// While this machine sleeps, a wall clock continues, but the uptime stands still.
@@ -146,7 +191,7 @@ struct LiveInputTests {
                     _ = input.interrupt(PublisherError(.unreadable, "gone"), at: Int64(step))
                 }
                 _ = input.resume(at: Int64(step))
-                for batch in input.take(bytes.span, at: Int64(step)) {
+                for batch in input.take(bytes.span, at: Int64(step), date: Self.date) {
                     #expect(batch.firstSequence >= next, "seed \(seed)")
                     next = batch.firstSequence + Int64(batch.count)
                 }
@@ -199,7 +244,7 @@ struct LiveInputTests {
         try input.start(at: 0)
         #expect(take("x\n1\n2\n", by: input, at: 0).isEmpty)
         let failure = PublisherError(.unreadable, "standard input was closed")
-        #expect(input.fail(failure, at: 0).map(\.rows) == [[0, 1, 0, 2]])
+        #expect(input.fail(failure, at: 0, date: Self.date).map(\.rows) == [[0, 1, 0, 2]])
         #expect(input.failure == failure)
         #expect(input.state == .ended)
     }
@@ -208,7 +253,8 @@ struct LiveInputTests {
         let input = try LiveInput(format: .csv, batch: 10)
         try input.start(at: 0)
         #expect(input.stop(at: 0) == nil)
-        #expect(input.fail(PublisherError(.unreadable, "standard input was closed"), at: 0).isEmpty)
+        let failure = PublisherError(.unreadable, "standard input was closed")
+        #expect(input.fail(failure, at: 0, date: Self.date).isEmpty)
         #expect(input.failure == nil)
         #expect(input.state == .stopped)
     }

@@ -25,6 +25,15 @@ struct LiveSamplerTests {
         #expect(sampler.take([1, 2], time: nil, at: second / 4)?.rows == [0.25, 1, 2])
     }
 
+    @Test func aTimeIsAheadOfItsArrivalByThePairing() throws {
+        var sampler = try LiveSampler()
+        try sampler.start()
+        #expect(sampler.lead(of: 90 * second, at: 10 * second) == 0, "nothing is paired yet")
+        _ = sampler.take([1], time: 90 * second, at: 10 * second)
+        #expect(sampler.lead(of: 94 * second, at: 11 * second) == 3 * second)
+        #expect(sampler.lead(of: 90 * second, at: 11 * second) == -second)
+    }
+
     @Test func aBatchDoesNotWaitLongerThanItMay() throws {
         var sampler = try LiveSampler(batch: 100, maximumDelay: 50)
         try sampler.start()

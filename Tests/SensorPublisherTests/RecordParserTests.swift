@@ -173,7 +173,7 @@ struct RecordParserTests {
         let input = try LiveInput(format: .ndjson, batch: 2)
         try input.start(at: 0)
         let text = "{\"label\":\"a\"}\n{\"label\":5}\n{\"label\":\"b\",\"more\":1}\n{\"label\":\"c\"}\n"
-        let batches = input.take(Array(text.utf8).span, at: 1_000_000_000)
+        let batches = input.take(Array(text.utf8).span, at: 1_000_000_000, date: .now)
         #expect(batches.map(\.count) == [2])
         #expect(batches[0].rows == [1, 1])
         #expect(batches[0].records?.byteCount == 7 - 1)
@@ -197,7 +197,7 @@ struct RecordParserTests {
         let input = try LiveInput(format: .ndjson, batch: 1_000)
         try input.start(at: 0)
         let line = "{\"label\":\"\(String(repeating: "x", count: 400_000))\"}\n"
-        let batches = input.take(Array(String(repeating: line, count: 7).utf8).span, at: 1)
+        let batches = input.take(Array(String(repeating: line, count: 7).utf8).span, at: 1, date: .now)
         #expect(batches.map(\.count) == [3, 3])
         #expect(batches.allSatisfy { $0.records?.isFull == true })
     }

@@ -7,7 +7,9 @@ import SampleSources
 /// of a program on this machine, which sleeps with it: it is assumed to stand still too, until its times are too far ahead.
 final class ClientClock {
     /// How far times may get ahead of their first or usual lead, in nanoseconds: the transit time of messages varies.
-    private static let furthestAhead = 2 * Nanoseconds.perSecond
+    static let furthestAhead = 2 * Nanoseconds.perSecond
+    /// The first time that is taken for a date: 2001, in nanoseconds since 1970.
+    static let firstDate: Int64 = 1_000_000_000_000_000_000
 
     /// Nanoseconds to add to the client's times to get those of the clock that continues while this machine sleeps.
     private var offset: Int64
@@ -66,9 +68,21 @@ final class ClientClock {
     /// Whether dates were paired while this machine's clock was wrong: the newest time in a message agrees better with
     /// the present date than with the conversion.
     func isOutdated(_ newest: Int64, at uptime: Int64, date: WallTime, by watch: SleepWatch) -> Bool {
-        guard isDate else { return false }
-        let distance = newest.subtractingClamped(date.nanosecondsSince1970).magnitude
-        return distance + Self.furthestAhead.magnitude < lead(of: newest, at: uptime, by: watch).magnitude
+        isDate && Self.isOutdated(newest, lead: lead(of: newest, at: uptime, by: watch), date: date)
+    }
+
+    /// Whether a time agrees better with the present date than with its conversion, by which it is `lead` nanoseconds ahead.
+    static func isOutdated(_ time: Int64, lead: Int64, date: WallTime) -> Bool {
+        distance(of: time, from: date) + furthestAhead.magnitude < lead.magnitude
+    }
+
+    /// Whether a time is a date that agrees with this machine's.
+    static func isPresent(_ time: Int64, date: WallTime) -> Bool {
+        time >= firstDate && distance(of: time, from: date) <= furthestAhead.magnitude
+    }
+
+    private static func distance(of time: Int64, from date: WallTime) -> UInt64 {
+        time.subtractingClamped(date.nanosecondsSince1970).magnitude
     }
 
     /// Replaces the conversion, for all that share it.

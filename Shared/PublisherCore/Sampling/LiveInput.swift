@@ -101,23 +101,23 @@ package final class LiveInput: Sampler {
     package func lastSample(at now: Int64) -> Int64? { sampler.lastArrival }
 
     /// Takes bytes and returns the batches that they complete.
-    package func take(_ chunk: Span<UInt8>, at now: Int64) -> [RowBatch] {
+    package func take(_ chunk: Span<UInt8>, at now: Int64, date: WallTime) -> [RowBatch] {
         lines.append(chunk)
-        return takeLines(at: now)
+        return takeLines(at: now, date: date)
     }
 
     /// Ends the input and returns the remaining samples.
-    package func end(at now: Int64) -> [RowBatch] {
+    package func end(at now: Int64, date: WallTime) -> [RowBatch] {
         isOver = true
         lines.finish()
-        let batches = takeLines(at: now)
+        let batches = takeLines(at: now, date: date)
         return batches + [sampler.end(at: now)].compactMap(\.self)
     }
 
     /// Ends the input after a read error and returns the remaining samples. A stream that was not running has not failed.
-    package func fail(_ error: PublisherError, at now: Int64) -> [RowBatch] {
+    package func fail(_ error: PublisherError, at now: Int64, date: WallTime) -> [RowBatch] {
         let wasRunning = state == .running
-        let batches = end(at: now)
+        let batches = end(at: now, date: date)
         if wasRunning { failure = error }
         return batches
     }
@@ -170,7 +170,7 @@ package final class LiveInput: Sampler {
         return sampler.stop(at: now)
     }
 
-    private func takeLines(at now: Int64) -> [RowBatch] {
+    private func takeLines(at now: Int64, date: WallTime) -> [RowBatch] {
         var batches: [RowBatch] = []
         while true {
             row.removeAll(keepingCapacity: true)
@@ -182,7 +182,7 @@ package final class LiveInput: Sampler {
                 guard hasLine else { return batches }
                 let isCut = mayBeCut
                 mayBeCut = false
-                if line == .header {
+                if hasNewClock(line, at: now, date: date) {
                     if let waiting = sampler.flush(at: now) { batches.append(waiting) }
                     sampler.resume(without: 0)
                 }
@@ -207,6 +207,18 @@ package final class LiveInput: Sampler {
                 failure = PublisherError(
                     .invalidInput, "\(malformedInARow) lines in a row could not be read, most recently \(problem)")
             }
+        }
+    }
+
+    /// Whether the device restarted before a line, or its clock was set ahead.
+    private func hasNewClock(_ line: LineParser.Line, at now: Int64, date: WallTime) -> Bool {
+        guard case .sample(let time?) = line else { return line == .header }
+        let lead = sampler.lead(of: time, at: now)
+        return switch origin {
+        case .serial: lead > ClientClock.furthestAhead
+        // A file is read faster than its samples were taken, and its pauses are real.
+        case .standardInput:
+            ClientClock.isPresent(time, date: date) && ClientClock.isOutdated(time, lead: lead, date: date)
         }
     }
 

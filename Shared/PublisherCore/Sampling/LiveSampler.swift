@@ -6,7 +6,8 @@ package import SampleSources
 /// Reads no clock: every call has the time, in nanoseconds of a monotonic clock. If samples have times of their own, the first
 /// one after a start is assumed to be taken at its arrival, and the others at their distance from it: jitter of the transport
 /// does not reach the data. Times are paired again if they show another clock: they jump back, or ahead by as much as this
-/// machine slept, when its monotonic clock stood still. A sample without a time of its own has the time of its arrival.
+/// machine slept, when its monotonic clock stood still. The owner may know other signs, such as a lead that is impossible. A
+/// sample without a time of its own has the time of its arrival.
 package struct LiveSampler {
     /// How far times may go back on the same clock, in nanoseconds.
     private static let furthestBack = Nanoseconds.perSecond
@@ -74,6 +75,9 @@ package struct LiveSampler {
         return count == batch || records?.isFull == true ? flush(at: now) : nil
     }
 
+    /// How far a sample's own time, as converted at present, is ahead of its arrival, in nanoseconds; 0 if it will be paired.
+    package func lead(of time: Int64, at now: Int64) -> Int64 { offset.map { time + $0 - now } ?? 0 }
+
     private mutating func pair(_ time: Int64, at now: Int64) {
         if let newest {
             let step = time - newest
@@ -91,7 +95,7 @@ package struct LiveSampler {
     /// Notes that this machine slept for `slept` nanoseconds.
     mutating func noteSleep(_ slept: Int64) { self.slept = self.slept.addingClamped(slept) }
 
-    /// Continues after the device restarted, maybe with another clock: the next sample's time is paired anew. Call `flush` first.
+    /// Continues after the device restarted or its clock was set: the next sample's time is paired anew. Call `flush` first.
     /// - Parameters:
     ///   - count: how many samples were lost meanwhile.
     ///   - offset: as for `start`.
