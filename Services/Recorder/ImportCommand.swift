@@ -122,7 +122,12 @@ extension SessionImport.Outcome {
         let gaps = report.streams.reduce(0) { $0 + $1.gaps.count }
         let lost = report.streams.reduce(0) { $0.addingClamped($1.lost) }
         let extent = "\(samples.counted("sample")) of \(report.streams.count.counted("stream"))"
-        var lines = ["\(session): \(extent), \(gaps.counted("gap")) with \(lost.counted("sample")), in \(path)"]
+        let seconds = TextColumns.decimal(report.endDate.seconds(since: report.startDate), places: 3)
+        // A wrong form of the times shows here first.
+        let time = "\(seconds) s from \(report.startDate.utcText)"
+        var lines = [
+            "\(session): \(extent), \(gaps.counted("gap")) with \(lost.counted("sample")), \(time), in \(path)"
+        ]
         lines += report.failures.map { "\(session): \($0)" }
         if !leftOut.isEmpty { lines.append("\(session): left out \(leftOut.joined(separator: ", "))") }
         return lines.map { $0 + "\n" }.joined()

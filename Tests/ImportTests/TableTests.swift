@@ -58,6 +58,62 @@ import Testing
         }
     }
 
+    /// `SensorEvent.timestamp` of Android is in nanoseconds since the start of the phone; `millis()` counts from that of a board.
+    @Test(arguments: [
+        ("3925657519043709", "2094-05-25"), ("123456789", "1973-11-29"), ("946684799", "1999-12-31"),
+        ("2145916800000", "2038-01-01"), ("9999999999", "after 2261"),
+    ])
+    func aCounterIsNoDate(_ time: String, _ date: String) throws {
+        try withTemporaryDirectory { directory in
+            let begin = try WallTime(iso8601: "2026-11-21T10:00:00Z")
+            for start in [nil, begin] {
+                let error = #expect(throws: RecordingError.self) {
+                    try Self.imported("a.csv", "time,x\n\(time),1\n", in: directory) { $0.start = start }
+                }
+                #expect(error?.description.contains("\"\(time)\", would be \(date). If it is a counter") == true)
+                #expect(error?.advice.contains("--start") == true)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("946684800", "2000-01-01T00:00:00.000000Z"), ("2145916799999", "2037-12-31T23:59:59.999000Z"),
+        ("1998-11-21T10:00:08Z", "1998-11-21T10:00:08.000000Z"),
+    ])
+    func numbersAreDatesFrom2000To2037(_ time: String, _ date: String) throws {
+        try withTemporaryDirectory { directory in
+            let imported = try Self.imported("a.csv", "time,x\n\(time),1\n", in: directory)
+            #expect(imported.record.startDate.utcText == date)
+        }
+    }
+
+    @Test(arguments: ["1795255200", "1795255200000000000", "2026-11-21T10:00:00Z"])
+    func aDateNeedsNoStart(_ time: String) throws {
+        try withTemporaryDirectory { directory in
+            let begin = try WallTime(iso8601: "2026-11-21T10:00:00Z")
+            let error = #expect(throws: RecordingError.self) {
+                try Self.imported("a.csv", "time,x\n\(time),1\n", in: directory) { $0.start = begin }
+            }
+            #expect(error?.description.contains("its times are dates already, and --start is for seconds") == true)
+            #expect(error?.advice.contains("Leave --start out") == true)
+        }
+    }
+
+    /// Other tables of an export may need the start.
+    @Test func aStartIsForOneOfTheTablesAtLeast() throws {
+        try withTemporaryDirectory { directory in
+            let begin = try WallTime(iso8601: "2026-11-21T10:00:00Z")
+            let dated = ("Gyroscope.csv", Self.table("x", "1795255200000000000,0,1"))
+            let error = #expect(throws: RecordingError.self) {
+                try Imported("a.zip", StoredZip([dated]).bytes, in: directory) { $0.start = begin }
+            }
+            #expect(error?.code == .invalidParameter)
+            let both = StoredZip([dated, ("Labels.csv", Array("time,x\n5,1\n".utf8))])
+            let imported = try Imported("b.zip", both.bytes, in: directory) { $0.start = begin }
+            #expect(imported.record.logs.count == 2)
+        }
+    }
+
     @Test func datesWithoutAZoneAreInTheOneThatIsGiven() throws {
         try withTemporaryDirectory { directory in
             let imported = try Self.imported("a.csv", "time,x\n2026-11-21 10:00:00,1\n", in: directory) {

@@ -33,7 +33,9 @@ struct ImportTests {
                 "recorder",
                 ["import", "walk.csv", "--unit", "g", "--device", "left-wrist", "--format", "csv"], in: directory)
             #expect(made.end == .exited(0), "\(made)")
-            let line = "walk: 3000 samples of 1 stream, 0 gaps with 0 samples, in ./data/recordings/walk\n"
+            let line =
+                "walk: 3000 samples of 1 stream, 0 gaps with 0 samples, 59.98 s from 2026-11-21T10:00:00.000000Z, "
+                + "in ./data/recordings/walk\n"
             #expect(made.output == line)
             let session = "data/recordings/walk"
             let verified = try await Self.run("recorder", ["verify", session], in: directory)

@@ -59,8 +59,8 @@ package struct SessionImport {
     /// Imports the file.
     ///
     /// - Parameter progress: gets the number of decompressed bytes read so far.
-    /// - Throws: `unreadable`, `notFound`; `alreadyExists` if there is a session with this name; `noSpace`. No session is made
-    ///   then.
+    /// - Throws: `unreadable`, `notFound`; `alreadyExists` if there is a session with this name; `noSpace`;
+    ///   `invalidParameter` for a start of times that are dates. No session is made then.
     package func run(progress: (Int) -> Void = { _ in }) throws(RecordingError) -> Outcome {
         do throws(RecordingError) {
             return try importFile(progress)

@@ -19,7 +19,7 @@ struct TableSource {
     /// Files of a zip that cannot be read.
     private(set) var leftOut: [String] = []
 
-    /// - Throws: `unreadable` if the source is a single table that cannot be read.
+    /// - Throws: `unreadable` if the source is a single table that cannot be read; `invalidParameter` if a hint is wrong.
     init(_ source: SourceFile, _ hints: TableSurvey.Hints) throws(RecordingError) {
         self.source = source
         for file in source.tables {
@@ -53,6 +53,12 @@ struct TableSource {
                 Table(file: file, name: name, title: name.isEmpty ? title : name, shape: shape)
             }
         }
+        guard hints.start != nil, !tables.isEmpty, !tables.contains(where: \.shape.form.isSeconds) else { return }
+        throw RecordingError(
+            .invalidParameter, action: "import",
+            reason: "its times are dates already, and --start is for seconds",
+            advice: "Leave --start out, and look at the date in the output. If it is wrong, the times are a counter: "
+                + "convert them to seconds since the start.")
     }
 
     func reader(of file: String) -> any TableReader {
