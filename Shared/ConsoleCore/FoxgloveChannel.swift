@@ -28,9 +28,10 @@ struct FoxgloveChannel: Hashable {
     /// - Parameter topics: those of all channels.
     static func all(of stream: StreamDescription, topics: inout TopicNames) -> [FoxgloveChannel] {
         let topic = topics.add("/\(TopicNames.name(stream.device))/\(TopicNames.name(stream.stream))")
+        let units = ColumnUnits.units(of: stream.fields, in: stream.unit)
         let properties = stream.fields.enumerated().dropFirst().map { index, name in
             let type = FieldType.type(of: index, in: stream.types)
-            return (name, Self.name(of: type), type == .number ? stream.unit : nil)
+            return (name, Self.name(of: type), type == .number ? units[index] : nil)
         }
         let json = FoxgloveChannel(
             id: 0, stream: stream.name, kind: .json, topic: topic,

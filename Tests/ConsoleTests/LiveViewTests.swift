@@ -258,6 +258,18 @@ struct LiveViewTests {
         #expect(text.contains(#""times":[1800000000,1800000000.01],"width":0.01,"columns":{"x":[[1,3],[7,9]]}}"#))
     }
 
+    /// A publisher's clock may be set to any date, and a sample may have any uptime.
+    @Test func aTimeThatNoClockCanHaveIsShownAsTheEarliest() throws {
+        let (bench, viewer) = try Self.viewed(rate: 500)
+        var batch = Bench.batch(0, [1])
+        batch.clock.date = try WallTime(iso8601: "1678-01-01T00:00:00Z")
+        batch.values = [[-1e9, 1]]
+        try bench.publish(batch)
+        bench.advance(50)
+        let text = bench.text(viewer)
+        #expect(text.contains(#""times":[-4500000000],"width":0.01,"columns":{"x":[[1,1]]}}"#), "\(text)")
+    }
+
     @Test func packedSamplesAreTheSame() throws {
         let (bench, viewer) = try Self.viewed()
         var batch = Bench.batch(0, [1.5, .nan])
@@ -366,6 +378,17 @@ struct LiveViewTests {
         #expect(greeting.contains(#""topic":"/phone/userAcceleration""#))
         #expect(greeting.contains(#""topic":"/phone/accelerometer/imu""#))
         #expect(!greeting.contains(#"cceleration/imu""#))
+    }
+
+    @Test func aSchemaHasTheUnitOfTheFieldsWithItsQuantity() throws {
+        let bench = Bench()
+        try bench.describe(
+            StreamName(device: "phone", stream: "deviceMotion"), fields: ["gravity.x", "rotationRate.x"], unit: "g")
+        let client = try #require(bench.view.joinFoxglove(as: .listen))
+        bench.perform()
+        let greeting = bench.text(client)
+        #expect(greeting.contains(#"\"gravity.x\":{\"type\":\"number\",\"description\":\"g\"}"#), "\(greeting)")
+        #expect(greeting.contains(#"\"rotationRate.x\":{\"type\":\"number\"}"#), "\(greeting)")
     }
 
     @Test func streamsWhoseNamesDifferInPunctuationHaveDifferentTopics() throws {

@@ -78,6 +78,37 @@ struct SessionExportTests {
         }
     }
 
+    /// A device motion in g also has rotation rates and an attitude.
+    @Test(arguments: [
+        (SessionExport.Format.bids, "gravity.x\tn/a\tMISC\tphone\tg\n", "rotationRate.x\tn/a\tMISC\tphone\tn/a\n"),
+        (
+            SessionExport.Format.mcap, #""gravity.x":{"type":"number","description":"g"}"#,
+            #""rotationRate.x":{"type":"number"}"#
+        ),
+        (
+            SessionExport.Format.xdf, "<label>gravity.x</label><unit>g</unit></channel>",
+            "<label>rotationRate.x</label></channel>"
+        ),
+    ])
+    func onlyColumnsOfItsQuantityHaveTheUnitOfAStream(
+        _ format: SessionExport.Format, _ having: String, _ lacking: String
+    ) throws {
+        try withTemporaryDirectory { directory in
+            let fields = ["userAcceleration", "gravity", "rotationRate"].flatMap { name in
+                ["x", "y", "z"].map { "\(name).\($0)" }
+            }
+            let session = try MadeSession(in: directory)
+            try session.add("phone/deviceMotion", fields: fields + ["attitude.w"], unit: "g")
+            try session.sample("phone/deviceMotion", 0.25, "0,0,0,0,0,1,0.5,0,0,1")
+            try session.finish(at: 1)
+            let exported = try Exported(session.directory, to: directory.appending("out"), format)
+            let files = try exported.files.values
+            for text in [having, lacking] {
+                #expect(files.contains { $0.range(of: Data(text.utf8)) != nil }, "\(text)")
+            }
+        }
+    }
+
     @Test func aSlowerRunIsResampledToo() throws {
         try withTemporaryDirectory { directory in
             let session = try MadeSession(in: directory)

@@ -20,11 +20,12 @@ package struct MotionTable {
     /// Describes the columns of the table, in order.
     package static func channels(of stream: ExportedStream) -> [Channel] {
         let latency = Channel(name: "latency", component: "n/a", type: "LATENCY", trackedPoint: "n/a", units: "s")
-        let (type, units) = kind(of: stream.unit)
         let names = stream.names(beside: latency.name)
+        let columnUnits = stream.columnUnits
         return [latency]
             + stream.numbers.map { index in
                 let name = stream.columns[index].name
+                let (type, units) = kind(of: columnUnits[index])
                 let component = ["x", "y", "z"].contains(name) ? name : "n/a"
                 let quaternion = ["qx": "quat_x", "qy": "quat_y", "qz": "quat_z", "qw": "quat_w"][name]
                 return Channel(

@@ -5,7 +5,7 @@ package enum JSONSchema {
     static func text(of stream: ExportedStream) -> String {
         text(
             title: stream.name.description,
-            stream.columns.map { column in
+            zip(stream.columns, stream.columnUnits).map { column, unit in
                 let type =
                     switch column.kind {
                     case .number: "number"
@@ -13,7 +13,7 @@ package enum JSONSchema {
                     case .boolean: "boolean"
                     case .json: "object"
                     }
-                return (column.name, type, column.kind == .number ? stream.unit : nil)
+                return (column.name, type, column.kind == .number ? unit : nil)
             })
     }
 

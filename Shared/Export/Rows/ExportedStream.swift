@@ -48,6 +48,9 @@ package struct ExportedStream: Hashable, Sendable {
     /// The indices of the columns with numbers.
     package var numbers: [Int] { columns.indices.filter { columns[$0].kind == .number } }
 
+    /// The unit of each column; nil if it is unknown.
+    package var columnUnits: [String?] { ColumnUnits.units(of: columns.map(\.name), in: unit) }
+
     /// Distinct names for the columns of a table that has one more column.
     func names(beside other: String) -> [String] {
         var taken: Set = [other]

@@ -51,8 +51,9 @@ package struct XDFExport: ExportWriter {
     private mutating func begin(
         _ stream: ExportedStream, _ columns: [Int], suffix: String, isText: Bool
     ) -> XDFWriter.Stream {
+        let units = stream.columnUnits
         let channels = columns.map { index in
-            let unit = isText ? nil : stream.unit
+            let unit = isText ? nil : units[index]
             return "<channel><label>\(XDFWriter.escaped(stream.columns[index].name))</label>"
                 + (unit.map { "<unit>\(XDFWriter.escaped($0))</unit>" } ?? "") + "</channel>"
         }

@@ -20,7 +20,7 @@ package final class ReplaySource: SampleSource {
         package var isRebased = false
         /// The unit of the file's values.
         package var unit: String?
-        /// Converts the accelerations (x, y, z, userAcceleration, gravity) to this unit; `unit` must then be "g" or "m/s2".
+        /// Converts the accelerations (`VectorFields.acceleration`) to this unit; `unit` must then be "g" or "m/s2".
         package var conversion: AccelerationUnit?
         package var choice = FieldChoice()
 
@@ -169,10 +169,7 @@ package final class ReplaySource: SampleSource {
         }
         fields = parser.fields
         types = parser.types
-        convertedColumns = fields.indices.filter { column in
-            ["x", "y", "z"].contains(fields[column])
-                || ["userAcceleration.", "gravity."].contains { fields[column].hasPrefix($0) }
-        }
+        convertedColumns = fields.indices.filter { VectorFields.acceleration.contains(fields[$0]) }
         description = "replay:\(path.split(separator: "/").last ?? "")"
         if !parser.leftOut.isEmpty { description += ", without \(parser.leftOut.joined(separator: ", "))" }
         if !options.isRebased, abs(firstTime) > Self.furthestStart {
