@@ -50,23 +50,30 @@ struct CatalogTests {
         }
     }
 
-    /// A catalog of version 0.6 has no rules for patterns.
+    /// A catalog of version 0.6 has no rules for patterns. It may have names that no log can have, with a rule or without.
     @Test func logsThatWereAddedBeforeThereWerePatternsAreKept() throws {
         try withTemporaryDirectory { data in
+            try StoredSession("s", in: data).write("phone_gyro-20261120235301.json", bytes: 10)
             do {
                 let catalog = try Catalog(in: data)
+                try scan(data, into: catalog)
                 try catalog.execute(
                     """
                     DROP TABLE rule;
                     CREATE TABLE configuration (log INTEGER PRIMARY KEY REFERENCES log, format TEXT,
                         maximumFileSize INTEGER NOT NULL, maximumFileAge REAL NOT NULL);
-                    INSERT INTO log (id, name) VALUES (7, 'watch_gyro');
-                    INSERT INTO configuration VALUES (7, 'csv', 5000, 60);
-                    DELETE FROM grdb_migrations WHERE identifier = '2';
+                    INSERT INTO log (id, name) VALUES (7, 'watch_gyro'), (8, 'watch_gyro-20261120235301'),
+                        (9, 'watch_gyro-20261120235301-01');
+                    INSERT INTO configuration VALUES (7, 'csv', 5000, 60), (8, 'csv', 5000, 60);
+                    DELETE FROM grdb_migrations WHERE identifier IN ('2', '3');
                     """)
             }
             let log = LogConfiguration(name: "watch_gyro", format: "csv", maximumFileSize: 5_000, maximumFileAge: 60)
-            #expect(try Catalog(in: data).rules.configuration(of: LogName("watch_gyro")) == log)
+            let catalog = try Catalog(in: data)
+            #expect(catalog.rules.logNames == ["watch_gyro"])
+            #expect(catalog.rules.configuration(of: LogName("watch_gyro")) == log)
+            #expect(catalog.names.logNames.values.map(\.text) == ["phone_gyro"])
+            #expect(catalog.usage.totalBytes == 10)
         }
     }
 

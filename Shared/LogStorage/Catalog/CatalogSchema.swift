@@ -1,4 +1,5 @@
 import GRDB
+import Recording
 
 /// The tables of the catalog.
 ///
@@ -73,6 +74,17 @@ enum CatalogSchema {
                     INSERT INTO rule SELECT name, format, maximumFileSize, maximumFileAge
                         FROM configuration JOIN log ON log.id = configuration.log;
                     DROP TABLE configuration;
+                    """)
+        }
+        // Version 0.6 accepted rules for names that no log can have, such as one that ends in a stamp. Now only files need a log.
+        migrator.registerMigration("3") { database in
+            for name in try String.fetchAll(database, sql: "SELECT name FROM rule") where LogPattern(name) == nil {
+                try database.execute(sql: "DELETE FROM rule WHERE name = ?", arguments: [name])
+            }
+            try database.execute(
+                sql: """
+                    DELETE FROM log WHERE NOT EXISTS (SELECT 1 FROM file WHERE file.log = log.id)
+                        AND NOT EXISTS (SELECT 1 FROM removal WHERE removal.log = log.id)
                     """)
         }
         return migrator
