@@ -7,9 +7,10 @@ struct DiscardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard", abstract: "Remove sessions: files, archives, entries and steps.",
         discussion: """
-            Refuses a session that is running, that has no receipt for its upload, that has a file that could not be \
-            archived, or that was annotated after its archive was made. --force removes it nevertheless, and cancels a \
-            running session first. A cancelled session needs no receipt.
+            Refuses a session that is running or whose end is not stored yet, that was interrupted and not continued, \
+            that was recorded with another shard, that another machine continued, that has no receipt for its upload, \
+            that has a file that could not be archived, or that was annotated after its archive was made. --force \
+            removes it nevertheless, and cancels a running session first. A cancelled session needs no receipt.
             """)
 
     /// How long a recorder may take: it first stores sessions that need the write-ahead log.

@@ -15,7 +15,7 @@ package struct RecorderSettings: SettingGroup {
         otherwise: "10ms to 200ms; a power cut may cost this much")
     package var syncInterval = TimeSpan.milliseconds(100)
 
-    @Setting("Request missing samples from an unreachable publisher for this long.")
+    @Setting("Give up missing samples if a publisher that is heard does not answer for this long.")
     package var recoveryLimit = TimeSpan.seconds(10)
 
     /// For all streams together.

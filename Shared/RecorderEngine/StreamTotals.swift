@@ -13,7 +13,7 @@ struct StreamTotals {
             \.received
         ), ("recovered_samples", "Samples received by replay, included in the received samples.", \.recovered),
         ("lost_samples", "Samples lost and not recoverable from the publisher.", \.lost),
-        ("paused_samples", "Samples left out because the session was paused.", \.paused),
+        ("paused_samples", "Samples left out because of a pause, or of the stream's steps.", \.paused),
         ("duplicate_samples", "Samples that arrived more than once, and were written once.", \.duplicates),
         ("gaps", "Runs of samples lost and not recoverable from the publisher.", \.gaps.count),
         ("log_bytes", "Bytes written to stream files.", \.bytes),

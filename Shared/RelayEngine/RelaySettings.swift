@@ -65,7 +65,7 @@ package struct RelaySettings: SettingGroup {
         otherwise: "10ms or more")
     var commitInterval = TimeSpan.milliseconds(100)
 
-    @Setting("Request missing samples from an unreachable publisher for this long.")
+    @Setting("Give up missing samples if a publisher that is heard does not answer for this long.")
     var recoveryLimit = TimeSpan.seconds(10)
 
     @Setting("Hold at most this many bytes in memory while missing samples are requested.")

@@ -42,7 +42,7 @@ package struct StepCounterSettings: SettingGroup {
         "Count steps of at most this many devices.", valueName: "count", accepting: { $0 > 0 }, otherwise: "1 or more")
     var maximumDevices = 10_000
 
-    @Setting("Request missing samples from an unreachable publisher for this long.")
+    @Setting("Give up missing samples if a publisher that is heard does not answer for this long.")
     var recoveryLimit = TimeSpan.seconds(10)
 
     /// For all devices together.

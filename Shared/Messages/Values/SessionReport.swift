@@ -92,7 +92,7 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var lost: Int
         /// Lost samples that were filled in after the session; absent if none were.
         public var filled: Int?
-        /// Samples left out because the session was paused.
+        /// Samples left out because of a pause, or of the stream's steps.
         public var paused: Int
         /// The runs of lost samples.
         public var gaps: [Gap]
