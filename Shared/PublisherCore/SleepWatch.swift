@@ -56,9 +56,16 @@ package struct SleepWatch: Sendable {
 
     /// The clock reading of a batch. Its date is set back by how long the machine slept since the batch's last sample, so that
     /// the samples' dates are right. A sample at the uptime of a sleep counts as taken before it.
+    ///
+    /// After a sleep, the reading has `elapsed` too: a subscriber that lost the description at the wake, or requests samples
+    /// later, then knows on which side of the sleep they were taken.
     /// - Parameter rows: each the uptime in seconds and the values of the fields.
     func reading(of rows: ArraySlice<Double>, count: Int, at clock: ClockReading) -> ClockReading {
-        ClockReading(uptime: clock.uptime, date: clock.date.adding(-slept(sinceLastOf: rows, count: count)))
+        guard !sleeps.isEmpty else { return clock }
+        let slept = slept(sinceLastOf: rows, count: count)
+        return ClockReading(
+            uptime: clock.uptime, date: clock.date.adding(-slept),
+            elapsed: clock.uptime + Nanoseconds.seconds(difference - slept))
     }
 
     /// How far the clocks were apart at a batch's last sample, in nanoseconds, by the sleeps that were noticed: the same for two

@@ -19,10 +19,10 @@ package struct PublisherEpoch {
     var isRateKnown = false
     /// The epoch's name as it is spelled in the last body: compared before anything is decoded.
     var token: [UInt8]
-    /// The publisher's uptime at the session's start, in nanoseconds, sleep not counted.
+    /// The publisher's uptime at the session's start, in nanoseconds, if it did not sleep between then and `record.clock`.
     package private(set) var start: Int64
     /// Whether the publisher's machine slept, so that `origin(at:)` depends on the uptime.
-    private(set) var hasSlept = false
+    var hasSlept: Bool { record.sleeps?.hasSlept == true }
     /// When the last message of the run arrived, in nanoseconds on the monotonic clock.
     package private(set) var heardAt: Int64
     /// The same on this machine's wall clock, which continues while the machine sleeps.
@@ -63,7 +63,6 @@ package struct PublisherEpoch {
         self.record = record
         self.token = token ?? Self.token(of: record.epoch)
         start = try Self.origin(record.clock, startDate: startDate)
-        hasSlept = origin(at: .max) != start
     }
 
     /// An epoch known only from records. It uses another epoch's clock until its own is received.
@@ -148,9 +147,8 @@ package struct PublisherEpoch {
         record.heard = now.date
         hear(description.clock.date, isRunning: description.mayRun, at: now)
         heardUptime = Int64(nanosecondsIn: description.clock.uptime)
-        if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
+        if record.sleeps == nil { record.sleeps = UptimeClock(record.clock) ?? UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false
-        self.hasSlept = self.hasSlept || hasSlept
         let wasOver = isOver
         // If a device numbers its samples itself, its run continues when its publisher restarts.
         record.isOver = description.over == true || wasOver && !description.mayRun ? true : nil
@@ -170,6 +168,15 @@ package struct PublisherEpoch {
         record.remote = SessionRecord.Remote(
             description: description.description, first: known?.first ?? clock, last: clock)
         return known == nil || known?.description != description.description
+    }
+
+    /// Takes a reading of the publisher's clocks, in nanoseconds, from a batch.
+    /// - Returns: whether it has news.
+    mutating func noteSleep(uptime: Int64, elapsed: Int64) -> Bool {
+        guard var sleeps = record.sleeps ?? UptimeClock(record.clock), sleeps.note(uptime: uptime, elapsed: elapsed)
+        else { return false }
+        record.sleeps = sleeps
+        return true
     }
 
     /// Nanoseconds to subtract from an uptime to get the time since the session's start, sleep included.

@@ -185,7 +185,7 @@ package final class StreamLog {
     package func append(
         _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool, at now: Moment
     ) throws(MessageError) {
-        let origin = try origin(of: batch, epoch: epoch)
+        let origin = try origin(of: batch, from: rows.lowerBound, epoch: epoch)
         let begun = appender.beginRecords(of: number, file: index, epoch: epoch)
         let start = appender.buffer.count
         let result: FormattedRows
@@ -236,10 +236,10 @@ package final class StreamLog {
     /// Notes that samples are left out before the next one: the file then states the next one's number.
     package func noteLeftOut() { hasSkipped = true }
 
-    /// The nanoseconds to subtract from a batch's uptimes to get times since the session's start.
-    private func origin(of batch: ReceivedBatch, epoch: Int) throws(MessageError) -> Int64 {
+    /// The nanoseconds to subtract from a batch's uptimes, from a row on, to get times since the session's start.
+    private func origin(of batch: ReceivedBatch, from row: Int, epoch: Int) throws(MessageError) -> Int64 {
         guard epochs[epoch].hasSlept else { return epochs[epoch].start }
-        return epochs[epoch].origin(at: try batch.uptimes.first ?? .max)
+        return epochs[epoch].origin(at: try batch.uptime(ofRow: row) ?? .max)
     }
 
     private func endRecords(bytes: Int, samples: Int) {

@@ -330,6 +330,13 @@ package final class StreamRecording {
         return start.subtractingClamped(max(0, behind))
     }
 
+    /// `earliest` as it counts for samples at an uptime. If the publisher's machine slept after them, the session began as much
+    /// later by their clock.
+    private func sessionStart(at uptime: Int64) -> Int64? {
+        let epoch = log.epochs[0]
+        return earliest?.addingClamped(epoch.origin(at: uptime).subtractingClamped(epoch.start))
+    }
+
     // MARK: The past
 
     /// The number of samples in a time at a rate. A publisher may report any rate.
@@ -365,7 +372,7 @@ package final class StreamRecording {
             gap.epoch == log.epochs[0].name
         else { return gap }
         let span =
-            uptime.map { $0.subtractingClamped(earliest) }
+            uptime.map { $0.subtractingClamped(sessionStart(at: $0) ?? earliest) }
             ?? sessionClock.date(at: now).distance(from: log.startDate)
         // Unless the past was requested, a sample at the very start may belong to the session too.
         let count = min(gap.count, Self.samples(in: Double(span) / 1e9, at: rate) + (isFromPast ? 0 : 1))
@@ -454,6 +461,7 @@ package final class StreamRecording {
             throw MessageError(.malformed, "a replay brought another stream's samples")
         }
         if let reason {
+            try noteSleep(before: 0, of: batch, epoch: epoch)
             // The samples that are still kept may reach back to before the session. Then the samples that are not kept are not
             // the session's.
             let isOutside = try reason == .notRetained && epoch == 0 && isBeforeSession(batch)
@@ -651,8 +659,11 @@ package final class StreamRecording {
         guard !log.isClosed else { return note(gap(.notWritten), at: now.date) }
         do {
             try turn(to: batch, epoch: epoch, next: batch.body.sequence + rows.lowerBound, at: now)
-            if let earliest, epoch == 0 {
-                let skipped = try batch.uptimes.dropFirst(rows.lowerBound).prefix { $0 < earliest }.count
+            try noteSleep(before: rows.lowerBound, of: batch, epoch: epoch)
+            if earliest != nil, epoch == 0 {
+                let uptimes = try batch.uptimes.dropFirst(rows.lowerBound)
+                let start = sessionStart(at: uptimes.first ?? .max) ?? .min
+                let skipped = uptimes.prefix { $0 < start }.count
                 rows = min(rows.lowerBound + skipped, end)..<end
                 if skipped > 0 { begin(epoch, at: batch.body.sequence + rows.lowerBound, now) }
                 if !rows.isEmpty { self.earliest = nil }
@@ -672,6 +683,15 @@ package final class StreamRecording {
             lastFault = error
             note(gap(.malformed), at: now.date)
         }
+    }
+
+    /// Notes whether the publisher's machine slept before a row, or after it. The description at the wake may be lost, and later
+    /// ones do not say when the machine woke.
+    private func noteSleep(before row: Int, of batch: ReceivedBatch, epoch: Int) throws(MessageError) {
+        guard let difference = batch.clockDifference, let uptime = try batch.uptime(ofRow: row), uptime < .max,
+            log.epochs[epoch].noteSleep(uptime: uptime, elapsed: uptime &+ difference)
+        else { return }
+        noteChange()
     }
 
     /// Notes the first sample of an epoch that belongs to the session, while nothing of the epoch is written yet.
@@ -708,8 +728,8 @@ package final class StreamRecording {
     }
 
     private func isBeforeSession(_ batch: ReceivedBatch) throws(MessageError) -> Bool {
-        guard let earliest, let first = try batch.uptimes.first else { return false }
-        return first < earliest
+        guard let first = try batch.uptime(ofRow: 0), let start = sessionStart(at: first) else { return false }
+        return first < start
     }
 
     // MARK: Markers

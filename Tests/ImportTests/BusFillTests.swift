@@ -276,18 +276,23 @@ struct BusFillTests {
         }
     }
 
-    /// The uptime stands still during sleep, but the session's time does not.
-    @Test func samplesBehindASleepOfThePublishersMachineHaveTheirTime() async throws {
+    /// The uptime stands still during sleep, but the session's time does not. The recorder knows of the sleep from the first
+    /// sample that it received after it.
+    @Test(arguments: [3_000_000_000, 3_500_000_000] as [Int64])
+    func samplesBehindASleepOfThePublishersMachineHaveTheirTime(knownSince time: Int64) async throws {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording()
             let session = try phone.session(in: directory, losing: ["accelerometer": [Loss(250..<350)]])
             var record = try session.record()
             var sleeps = UptimeClock(uptime: MadeSession.origin, elapsed: MadeSession.origin)
-            sleeps.note(uptime: MadeSession.origin + 3_000_000_000, elapsed: MadeSession.origin + 103_000_000_000)
+            sleeps.note(uptime: MadeSession.origin + time, elapsed: MadeSession.origin + time + 100_000_000_000)
             record.logs[0].epochs[0].sleeps = sleeps
             try session.write(record)
             try session.writeChecksums()
-            let publisher = ScriptedPublisher(ScriptedPublisher.keeping(Self.kept(phone), batch: 10))
+            let wake = try #require(phone.own("accelerometer").firstIndex { $0.time >= 3_000_000_000 })
+            var kept = Self.kept(phone)
+            for index in kept.indices { kept[index].wake = (wake, 100) }
+            let publisher = ScriptedPublisher(ScriptedPublisher.keeping(kept, batch: 10))
             #expect(try await Self.fill(session, from: publisher).remainingGaps == 0)
             Self.expectWhole(session)
             let filled = try session.record()

@@ -18,13 +18,16 @@ final class ScriptedPublisher: SampleReplies {
         var form = Form.json
         /// Uptimes, and values as JSON, by sample number.
         var samples: [Int: (uptime: String, values: [String])]
+        /// The first sample after a sleep of the machine, and the seconds slept.
+        var wake: (number: Int, slept: Int)?
 
         /// A batch of some samples: its body, and its matrix if it is packed.
         func batch(_ numbers: Range<Int>) -> [[UInt8]] {
             let rows = numbers.compactMap { samples[$0] }
             let isPacked = form == .packed && types == nil
             func list(_ texts: [String]) -> String { texts.map { "\"\($0)\"" }.joined(separator: ",") }
-            var body = #"{"clock":{"date":"2026-11-21T10:00:00Z","uptime":1000},"count":\#(rows.count),"#
+            let elapsed = wake.map { #""elapsed":\#(1000 + (numbers.lowerBound < $0.number ? 0 : $0.slept)),"# } ?? ""
+            var body = #"{"clock":{"date":"2026-11-21T10:00:00Z",\#(elapsed)"uptime":1000},"count":\#(rows.count),"#
             body += #""device":"\#(name.device)","epoch":"\#(epoch)","fields":[\#(list(fields))],"#
             body += #""schema":"samples.v1","#
             body += #""sequence":\#(numbers.lowerBound),"source":"test","stream":"\#(name.stream)""#

@@ -49,6 +49,9 @@ struct GoldenTests {
             count: 2, fields: ["uptime", "x", "y", "z"], clock: Self.clock,
             values: [[1234.5, 0.01, -1, 1e-05], [1234.51, .nan, .infinity, -0.0]])
         try expectGolden("samples.v1", batch)
+        var slept = batch
+        slept.clock.elapsed = 5234.75
+        try expectGolden("samples.v1-elapsed", slept)
         var packed = batch
         packed.values = nil
         try expectGolden("samples.v1-packed", packed)

@@ -42,7 +42,8 @@ struct SampleBatchEncoderTests {
                 stream: name(), epoch: name(), count: count, fields: (0..<columns).map { _ in name() },
                 clock: ClockReading(
                     uptime: .random(in: 0...1e6, using: &generator),
-                    date: WallTime(nanosecondsSince1970: .random(in: .min ... .max, using: &generator))),
+                    date: WallTime(nanosecondsSince1970: .random(in: .min ... .max, using: &generator)),
+                    elapsed: Bool.random(using: &generator) ? Double.random(in: 0...1e6, using: &generator) : nil),
                 values: Bool.random(using: &generator) ? rows : nil)
             #expect(try Self.encode(batch, rows: rows) == SampleBatchTests.encode(batch))
         }

@@ -82,8 +82,9 @@ struct DiscardTests {
                 isPacked: false)
             let rows = (first..<(first + 10)).flatMap { [1_000 + Double($0) / 100, Double($0)] }
             var buffer = ByteBuffer(capacity: 0)
+            let reading = ClockReading(uptime: clock.uptime, date: clock.date)
             rows.withUnsafeBufferPointer {
-                encoder.encode(sequence: first, count: 10, clock: clock, rows: $0, into: &buffer)
+                encoder.encode(sequence: first, count: 10, clock: reading, rows: $0, into: &buffer)
             }
             let route = Array("\(TopicArea.samples)\(device)/gyro".utf8).withUnsafeBytes { core.route(of: $0) }
             try buffer.withUnsafeBytes { frame in

@@ -22,6 +22,8 @@ import Testing
         /// How far the wall clock was set forward, in nanoseconds.
         private var clockStep: Int64 = 0
         private var slept: Int64 = 0
+        /// The first sample after each sleep, and the nanoseconds slept.
+        private var sleeps: [(first: Int, slept: Int64)] = []
         private var epoch = "e"
         private var next = 0
         /// The unit that the publisher states.
@@ -115,7 +117,19 @@ import Testing
 
         func wait(_ nanoseconds: Int64) { time += nanoseconds }
 
-        func fallAsleep(for nanoseconds: Int64) { slept += nanoseconds }
+        func fallAsleep(for nanoseconds: Int64) {
+            slept += nanoseconds
+            sleeps.append((next, nanoseconds))
+        }
+
+        /// The clock as the publisher's batches have it: at their last sample, if the machine slept since.
+        private func clock(of samples: Range<Int>) -> ClockReading {
+            var reading = clock
+            let since = sleeps.filter { $0.first >= samples.upperBound }.reduce(0) { $0 + $1.slept }
+            reading.date = reading.date.adding(-since)
+            reading.elapsed = sleeps.isEmpty ? nil : reading.elapsed.map { $0 - Double(since) / 1e9 }
+            return reading
+        }
 
         func setClockForward(_ nanoseconds: Int64) { clockStep += nanoseconds }
 
@@ -127,7 +141,9 @@ import Testing
         }
 
         /// Delivers samples as the reply to the request for missing ones.
-        func replay(_ samples: Range<Int>) throws {
+        /// - Parameter other: the session that requested them; nil for the script's own.
+        func replay(_ samples: Range<Int>, in other: Session? = nil) throws {
+            let session = other ?? self.session
             let missing = try #require(core.missing(RecordingsTests.stream, in: session.identifier, at: now))
             let buffer = encoded(samples)
             let frame = buffer.withUnsafeBytes { Array($0) }
@@ -146,7 +162,8 @@ import Testing
             var buffer = ByteBuffer(capacity: 0)
             rows.withUnsafeBufferPointer {
                 encoder.encode(
-                    sequence: samples.lowerBound, count: samples.count, clock: clock, rows: $0, into: &buffer)
+                    sequence: samples.lowerBound, count: samples.count, clock: clock(of: samples), rows: $0,
+                    into: &buffer)
             }
             return buffer
         }
@@ -161,7 +178,9 @@ import Testing
             for record in records { values.append(record.utf8) }
             var buffer = ByteBuffer(capacity: 0)
             records.indices.map { 1_000 + Double(next + $0) / 100 }.withUnsafeBufferPointer {
-                encoder.encode(sequence: next, clock: clock, uptimes: $0, values: values.all, into: &buffer)
+                encoder.encode(
+                    sequence: next, clock: clock(of: next..<next + records.count), uptimes: $0, values: values.all,
+                    into: &buffer)
             }
             next += records.count
             try take(buffer)
@@ -609,6 +628,67 @@ import Testing
             let stream = try #require(late.streams[Self.stream])
             #expect(stream.gaps.map { [$0.from, $0.count] } == [[200, 95]])
             #expect(stream.record.counts.written == 5)
+        }
+    }
+
+    /// The connection ended during the sleep, so the description at the wake is lost. A replay may come before the next one.
+    @Test(arguments: [false, true])
+    func samplesReplayedAfterASleepHaveTheirTimes(isDescribed: Bool) throws {
+        try withScript { script in
+            try script.sample(100)
+            script.wait(995_000_000)
+            #expect(try script.session.pause(at: script.now))
+            script.fallAsleep(for: 300 * Self.second)
+            script.wait(1_000_000)
+            #expect(try script.session.resume(at: script.now))
+            try script.sample(5, isLost: true)
+            script.wait(2 * Self.second)
+            if isDescribed { script.core.take(script.description, at: script.now) } else { try script.sample(5) }
+            try script.replay(100..<105)
+            let stream = try #require(script.session.ordered.first)
+            #expect(stream.record.counts.paused == 0, "the pause was over")
+            #expect(stream.record.counts.written == (isDescribed ? 105 : 110))
+            let last = try #require(stream.lastSampleDate).seconds(since: script.session.record.startDate)
+            #expect(abs(last - (isDescribed ? 301.04 : 301.09)) < 1e-3)
+        }
+    }
+
+    /// The publisher keeps samples by its uptime, which stood still during the sleep.
+    @Test(arguments: [(600, 100), (3_601.495, 51)] as [(Double, Int)])
+    func aSessionFromThePastHasNothingFromBeforeItsStartThoughThePublisherSlept(before: Double, first: Int) throws {
+        try withScript { script in
+            try script.sample(100)
+            script.wait(Self.second)
+            script.fallAsleep(for: 3_600 * Self.second)
+            try script.sample(100)
+            script.wait(Self.second)
+            let late = try script.begin("late", before: before)
+            try script.replay(0..<100, in: late)
+            try script.replay(100..<200, in: late)
+            let stream = try #require(late.streams[Self.stream])
+            #expect(stream.record.epochs.map(\.from) == [first])
+            #expect(stream.record.counts.written == 200 - first)
+            #expect(stream.gaps.isEmpty)
+        }
+    }
+
+    @Test func aStreamThatIsMetAfterASleepHasNothingFromBeforeTheSession() throws {
+        try withScript { script in
+            script.wait(505_000_000)
+            let late = try script.begin("late", isAlone: true)
+            try script.sample(100)
+            script.wait(495_000_000)
+            script.fallAsleep(for: 3_600 * Self.second)
+            try script.sample(100)
+            script.wait(Self.second)
+            script.core.take(script.description, at: script.now)
+            script.core.configured(LogConfigurations.Answers(isAway: true), at: script.now)
+            try script.replay(0..<100, in: late)
+            try script.replay(100..<200, in: late)
+            let stream = try #require(late.streams[Self.stream])
+            #expect(stream.record.epochs.map(\.from) == [51])
+            #expect(stream.record.counts.written == 149)
+            #expect(stream.gaps.isEmpty)
         }
     }
 

@@ -70,6 +70,24 @@ struct UptimeClockTests {
         #expect(clock == slept)
     }
 
+    /// Missing samples are replayed after the descriptions that followed them.
+    @Test func readingsMayComeInAnyOrder() {
+        let readings: [(uptime: Int64, elapsed: Int64)] = [(-2, -7), (1, 1), (3, 8), (4, 9), (10, 17), (11, 18)]
+        for first in readings.indices {
+            let rotated = Array(readings[first...] + readings[..<first])
+            for rest in [Array(rotated.dropFirst()), rotated.dropFirst().reversed()] {
+                var clock = UptimeClock(uptime: rotated[0].uptime * minute, elapsed: rotated[0].elapsed * minute)
+                for reading in rest {
+                    clock.note(uptime: reading.uptime * minute, elapsed: reading.elapsed * minute)
+                }
+                let start = (rotated[0].uptime - rotated[0].elapsed) * minute
+                for reading in readings {
+                    #expect(time(clock, at: reading.uptime * minute, since: start) == reading.elapsed * minute)
+                }
+            }
+        }
+    }
+
     @Test func anOriginTurnsUptimesIntoTimesSinceAnotherStart() {
         // The session started half a minute before the first clock reading.
         let session = start - minute / 2

@@ -220,6 +220,12 @@ struct PublicationTests {
         }
         let again = replayed.map { $0.date.seconds - $0.uptime - differences[0] }
         #expect(again.count == 2 && abs(again[0]) < 1e-3 && abs(again[1] - 5) < 1e-3)
+        // Once the machine has slept, the batches say on which side of the sleep they were taken.
+        func slept(_ clocks: [ClockReading]) -> [Double?] {
+            clocks.map { clock in clock.elapsed.map { ($0 - clock.uptime).rounded() } }
+        }
+        #expect(slept(Array(publisher.heard[0].clocks.prefix(3))) == [nil, 0, 5])
+        #expect(slept(replayed) == [0, 5])
     }
 
     @Test func aFailureIsDescribedAtOnceAfterTheLastBatchAndAgainEachSecond() throws {

@@ -13,6 +13,7 @@ struct MachineClock {
     private(set) var slept: Int64 = 0
     /// The times when the machine fell asleep and when it wakes; nil if it is awake.
     private(set) var sleep: Range<Int64>?
+    private var formerSleeps: [Range<Int64>] = []
 
     init(uptime: Int64, ahead: Int64 = 0) {
         self.uptime = uptime
@@ -21,6 +22,16 @@ struct MachineClock {
 
     /// Nanoseconds of the monotonic clock, which stops while the machine sleeps.
     func monotonic(at now: Int64) -> Int64 { uptime + (sleep?.lowerBound ?? now) - slept }
+
+    private var sleeps: [Range<Int64>] { formerSleeps + (sleep.map { [$0] } ?? []) }
+
+    /// Whether the machine slept at an earlier time.
+    func slept(then time: Int64) -> Bool { sleeps.contains { $0.contains(time) } }
+
+    /// The monotonic clock at an earlier time, perhaps before a sleep.
+    func monotonic(then time: Int64) -> Int64 {
+        uptime + time - sleeps.reduce(0) { $0 + max(0, min(time, $1.upperBound) - $1.lowerBound) }
+    }
 
     /// The virtual time at which the monotonic clock reaches a value, unless the machine sleeps meanwhile.
     func time(of monotonic: Int64) -> Int64 {
@@ -42,6 +53,7 @@ struct MachineClock {
     mutating func wake(at now: Int64) {
         guard let sleep else { return }
         slept += now - sleep.lowerBound
+        formerSleeps.append(sleep.lowerBound..<now)
         self.sleep = nil
     }
 

@@ -133,10 +133,11 @@ extension Simulation {
                     violate("\(identifier): no event names the gap \(gap.from) + \(gap.count) of \(gap.epoch), \(name)")
                 }
             }
-            // A clock that is ahead, an old description, or an unknown sleep makes the past longer.
+            // A clock that is ahead, or an old description, makes the past longer, as does a sleep after what relays stored.
             let longer =
-                max(0, clock.ahead) + clock.slept(until: now) + session.askedFor - session.listed + 100_000_000
-            let start = clock.uptime - clock.slept(until: now) + session.began - longer
+                max(0, clock.ahead) + (relays == nil ? 0 : clock.slept(until: now)) + session.askedFor - session.listed
+                + 100_000_000
+            let start = clock.monotonic(then: session.began) - longer
             let absences = record.absences(of: name)
             // For a publisher that could not be asked: its samples are there, or the session reports an unknown end. Behind a
             // relay, a session has the samples that arrived.

@@ -53,7 +53,9 @@ extension Simulation {
         var firsts = oracle.places(of: descriptions)
         var formers: [StreamName: String] = [:]
         for (index, publisher) in publishers.enumerated() {
-            let start = Double(publisher.clock.monotonic(at: now) - before) / 1e9
+            // A publisher notices a sleep with its next batch: it counts what is in that one as taken before the sleep.
+            let batch: Int64 = publisher.clock.slept(then: now - before) ? 1_000_000_000 : 0
+            let start = Double(publisher.clock.monotonic(then: now - before) + batch) / 1e9
             for name in publisher.names {
                 guard let (epoch, next) = firsts[name], let epochs = oracle.epochs[name] else { continue }
                 firsts[name] = (epoch, min(next, epochs[epoch].first(from: start)))

@@ -94,11 +94,15 @@ struct NumberedGaps {
     func isOver(_ epoch: String) -> Bool { log.epochs.last?.epoch != epoch }
 
     /// Nanoseconds to subtract from an uptime of an epoch to get the time since the session's start; the recorder's value.
-    func origin(of epoch: String, at uptime: Int64) throws(MessageError) -> Int64 {
+    /// - Parameter difference: how far the clock that continues in sleep is ahead at this uptime; nil if unknown. The recorder
+    ///   may know of a sleep only from later samples.
+    func origin(of epoch: String, at uptime: Int64, clockDifference difference: Int64?) throws(MessageError) -> Int64 {
         guard let epoch = log.epoch(epoch) else {
             throw MessageError(.malformed, "the session does not say when epoch \(epoch) began")
         }
         let start = try epoch.clock.uptime(at: startDate)
-        return epoch.sleeps?.origin(at: uptime, start: start) ?? start
+        guard var sleeps = epoch.sleeps ?? UptimeClock(epoch.clock) else { return start }
+        if let difference, uptime < .max { sleeps.note(uptime: uptime, elapsed: uptime &+ difference) }
+        return sleeps.origin(at: uptime, start: start)
     }
 }

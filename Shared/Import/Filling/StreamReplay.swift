@@ -69,7 +69,8 @@ struct StreamReplay {
         let first = max(gap.next, sequence)
         var end = min(gap.place.numbers.upperBound, sequence + count)
         guard first < end else { return }
-        let origin = try stream.origin(of: gap.place.gap.epoch, at: uptimes.first ?? .max)
+        let origin = try stream.origin(
+            of: gap.place.gap.epoch, at: uptimes[first - sequence], clockDifference: batch.clockDifference)
         func time(_ number: Int) -> Int64 {
             let uptime = uptimes[number - sequence]
             return uptime == .max ? .max : uptime &- origin

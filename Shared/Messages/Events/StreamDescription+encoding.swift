@@ -4,16 +4,7 @@ extension StreamDescription {
     /// A publisher of a thousand streams describes a thousand a second on its sampling thread.
     public func encode(into buffer: inout ByteBuffer) {
         buffer.append(utf8: #"{"clock":{"date":""#)
-        buffer.withUnsafeMutableTail(reserving: WallTime.utcLength) { clock.date.writeUTC(to: $0) }
-        if let elapsed = clock.elapsed {
-            buffer.append(utf8: #"","elapsed":"#)
-            buffer.append(json: elapsed)
-            buffer.append(utf8: #","uptime":"#)
-        } else {
-            buffer.append(utf8: #"","uptime":"#)
-        }
-        buffer.append(json: clock.uptime)
-        buffer.append(utf8: "}")
+        buffer.append(dateOf: clock)
         buffer.append(key: #","description":"#, text: description)
         buffer.append(key: #","device":"#, text: device)
         buffer.append(key: #","epoch":"#, text: epoch)
@@ -69,6 +60,20 @@ extension ByteBuffer {
             if index > 0 { append(UInt8(ascii: ",")) }
             append(jsonString: text)
         }
+    }
+
+    /// Appends a clock's reading as JSON, from the digits of its date on.
+    mutating func append(dateOf clock: ClockReading) {
+        withUnsafeMutableTail(reserving: WallTime.utcLength) { clock.date.writeUTC(to: $0) }
+        if let elapsed = clock.elapsed {
+            append(utf8: #"","elapsed":"#)
+            append(json: elapsed)
+            append(utf8: #","uptime":"#)
+        } else {
+            append(utf8: #"","uptime":"#)
+        }
+        append(json: clock.uptime)
+        append(UInt8(ascii: "}"))
     }
 
     /// Appends `key`, which includes the punctuation around it, and the value. Appends nothing if the value is nil.

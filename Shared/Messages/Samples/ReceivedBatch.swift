@@ -82,24 +82,48 @@ package struct ReceivedBatch {
         }
     }
 
-    /// The uptimes in nanoseconds. Needed only if a stream was met late, or the publisher's machine slept.
+    /// The uptimes in nanoseconds. Needed only if a stream was met late.
     package var uptimes: [Int64] {
         get throws(MessageError) {
             let columns = try fields.count
             var uptimes: [Int64] = []
-            func append(_ uptime: Double) {
-                uptimes.append(uptime.magnitude < 9e9 ? Int64((uptime * 1e9).rounded()) : .max)
-            }
             if let packed {
                 for row in 0..<body.count {
-                    append(packed.packedNumber(row * columns))
+                    uptimes.append(Self.nanoseconds(packed.packedNumber(row * columns)))
                 }
             } else if let values = body.values {
                 var rows = SampleRows(frame, values: values, columns: columns, types: try types)
-                while try rows.next() { append(rows.number(0)) }
+                while try rows.next() { uptimes.append(Self.nanoseconds(rows.number(0))) }
             }
             return uptimes
         }
+    }
+
+    /// The uptime of one row in nanoseconds; nil if there is no such row. Needed only if the publisher's machine slept.
+    package func uptime(ofRow row: Int) throws(MessageError) -> Int64? {
+        guard row < body.count else { return nil }
+        let columns = try fields.count
+        if let packed { return Self.nanoseconds(packed.packedNumber(row * columns)) }
+        guard let values = body.values else { return nil }
+        var rows = SampleRows(frame, values: values, columns: columns, types: try types)
+        while try rows.next() {
+            if rows.rowCount > row { return Self.nanoseconds(rows.number(0)) }
+        }
+        return nil
+    }
+
+    private static func nanoseconds(_ uptime: Double) -> Int64 {
+        uptime.magnitude < 9e9 ? Int64((uptime * 1e9).rounded()) : .max
+    }
+
+    /// How far the publisher's clock that continues in sleep was ahead of its uptimes at the samples, in nanoseconds. Batches
+    /// have it once the machine has slept; nil before that.
+    package var clockDifference: Int64? {
+        // Reading the clock of every batch would take time. Without `elapsed`, nothing in it has this letter.
+        guard frame[body.clock].contains(UInt8(ascii: "l")),
+            let clock = try? SampleBody.clock(at: body.clock, in: frame), let elapsed = clock.elapsed
+        else { return nil }
+        return Int64(nanosecondsIn: elapsed) - Int64(nanosecondsIn: clock.uptime)
     }
 }
 

@@ -88,10 +88,8 @@ public final class SampleBatchEncoder: Sendable {
 
     private func appendHead(sequence: Int, count: Int, clock: ClockReading, to buffer: inout ByteBuffer) {
         buffer.append(beforeDate)
-        buffer.withUnsafeMutableTail(reserving: WallTime.utcLength) { clock.date.writeUTC(to: $0) }
-        buffer.append(utf8: #"","uptime":"#)
-        buffer.append(json: clock.uptime)
-        buffer.append(utf8: #"},"count":"#)
+        buffer.append(dateOf: clock)
+        buffer.append(utf8: #","count":"#)
         buffer.append(count)
         buffer.append(afterCount)
         buffer.append(sequence)

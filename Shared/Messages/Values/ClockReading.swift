@@ -5,7 +5,8 @@ public struct ClockReading: Codable, Hashable, Sendable {
     /// The same instant on the publisher's wall clock.
     public var date: WallTime
     /// The same instant in seconds on a clock that continues while the machine sleeps: `elapsed - uptime` grows by the time
-    /// slept. Only that difference has a meaning. Stream descriptions have it; batches don't.
+    /// slept. Only that difference has a meaning. Stream descriptions have it, and batches once the machine has slept since
+    /// the publisher started.
     public var elapsed: Double?
 
     /// Creates a reading.
