@@ -66,7 +66,7 @@ struct RunTests {
     }
 
     @Test func portsThatAreTakenAreSaid() async throws {
-        try await run(duration: "2s") { first, _ in
+        try await run(duration: "1h") { first, _ in
             _ = try await first.line("the session's name") { $0.hasPrefix("recording session ") }
             let environment = try Self.environment(of: first)
             try await withTemporaryDirectory { directory in
@@ -81,6 +81,8 @@ struct RunTests {
                     #expect(run.standardError.contains("is it running already?"))
                 }
             }
+            let group = try #require(first.processIdentifier)
+            #expect(kill(-group, SIGINT) == 0)
             let end = try await first.end(within: .seconds(60))
             #expect(end == .exited(0))
         }
