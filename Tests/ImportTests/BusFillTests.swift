@@ -614,9 +614,7 @@ struct BusFillTests {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording(seconds: 2)
             let session = try phone.session(in: directory, losing: Self.few)
-            let archives = Directory(directory.appending("archives"))
-            try archives.create()
-            try archives.replace("walk-1.zip", with: [1])
+            let archives = try Directory.withArchive(in: directory)
             let publisher = ScriptedPublisher(ScriptedPublisher.keeping(Self.kept(phone)))
             #expect(try await Self.fill(session, from: publisher).removedArchives == ["walk-1.zip"])
             #expect(try archives.names().isEmpty)
@@ -628,9 +626,7 @@ struct BusFillTests {
         try await withTemporaryDirectory { directory in
             let phone = PhoneRecording(seconds: 2)
             let session = try phone.session(in: directory, losing: Self.few)
-            let archives = Directory(directory.appending("archives"))
-            try archives.create()
-            try archives.replace("walk-1.zip", with: [1])
+            let archives = try Directory.withArchive(in: directory)
             try session.removeFiles(of: "annotation", uploaded: isUploaded ? .now : nil)
             let publisher = ScriptedPublisher(ScriptedPublisher.keeping(Self.kept(phone)))
             if !isUploaded {

@@ -745,9 +745,7 @@ struct FillTests {
             let phone = PhoneRecording()
             let session = try phone.session(in: directory, losing: Self.fewLosses)
             let export = try Self.write(phone, .csvZip, in: directory)
-            let archives = Directory(directory.appending("archives"))
-            try archives.create()
-            try archives.replace("walk-1.zip", with: [1])
+            let archives = try Directory.withArchive(in: directory)
             try session.removeFiles(of: "annotation", uploaded: isUploaded ? .now : nil)
             if !isUploaded {
                 try expectRefusal(session, from: export, saying: "archives/walk-1.zip may have the only copy")
